@@ -60,6 +60,14 @@ def from_words(words: np.ndarray, format: str) -> np.ndarray:
     return as_float64(typed(words, format))
 
 
+def nearest(number: float, format: str) -> float:
+    """The number of a format that is nearest to one; itself, if it is beyond the format's range."""
+    try:
+        return float(from_words(to_words(np.array([number]), format), format)[0])
+    except RangeError:
+        return number
+
+
 def as_float64(values: np.ndarray) -> np.ndarray:
     """Numbers of any type in float64; without NumPy's warning of NaNs that signal."""
     with np.errstate(invalid="ignore"):

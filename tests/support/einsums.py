@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
 
+from gnarl.hw.sam.block_types import COMPRESSED, DENSE
 from gnarl.sw.workloads.einsum.check import check
 from gnarl.sw.workloads.einsum.program import (
     AnyStatement,
@@ -74,6 +75,13 @@ def make(
     return _Maker(random.Random(seed), functions, values, moving, stored).case(statements)
 
 
+def entries_alone(format: TensorFormat) -> TensorFormat:
+    """A format like this one in which there is no number where a tensor has no entry."""
+    if format.levels[-1:] != (DENSE,):
+        return format
+    return replace(format, levels=(*format.levels[:-1], COMPRESSED))
+
+
 class _Maker:
     def __init__(
         self,
@@ -93,6 +101,7 @@ class _Maker:
             self._sizes["j"] = self._sizes["i"]
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._tensors: dict[str, Tensor] = {}
+        self._entries_alone = set[str]()
 
     def case(self, most: int) -> Case:
         rng = self._rng
@@ -123,6 +132,7 @@ class _Maker:
             results = tuple(rng.sample(names, rng.randint(1, count)))
         stored = {*draft.inputs, *results, *(name for name in names if rng.random() < 0.2)}
         formats = {name: self._format(len(self._shapes[name])) for name in sorted(stored)}
+        formats |= {name: entries_alone(formats[name]) for name in self._entries_alone & {*formats}}
         program = check(EinsumProgram(draft.name, draft.statements, formats, results, shapes))
         tensors = {
             name: each
@@ -193,7 +203,9 @@ class _Maker:
 
     def _within_input(self, scope: Sequence[str], part: EinsumExpression) -> EinsumExpression:
         """A part where an input is, as maxima of what is stored alone may be of."""
-        return Call("mul", (self._input(scope), Call("add", (part, Constant(0.0)))))
+        within = self._input(scope)
+        self._entries_alone.add(within.tensor)
+        return Call("mul", (within, Call("add", (part, Constant(0.0)))))
 
     def _input(self, scope: Sequence[str]) -> Access:
         rng = self._rng

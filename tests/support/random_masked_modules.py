@@ -13,6 +13,9 @@ from torch.nn import functional
 
 TRAITS = (
     "added",
+    "added input",
+    "added to product",
+    "as numbers",
     "attention",
     "broadcast",
     "buffer",
@@ -25,11 +28,15 @@ TRAITS = (
     "input",
     "made inside",
     "nan to num",
+    "part",
+    "reshaped",
+    "size 0",
     "size 1",
     "sparse factor",
     "sum of broadcasts",
     "transposed",
     "twice",
+    "two masks",
     "weights",
 )
 """What modules may have that is hard to get right."""
@@ -49,6 +56,12 @@ def random_masked_module(seed: int) -> MaskedCase:
     return _Maker(Random(seed)).case()
 
 
+def _both(first: Any, second: Any, is_scaled: bool) -> Any:
+    """What masks scores by one mask, then by another."""
+    factor = 0.5 if is_scaled else 1.0
+    return lambda x, m: second(first(x, m) * factor, m)
+
+
 class _Maker:
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -57,13 +70,15 @@ class _Maker:
 
     def case(self) -> MaskedCase:
         random = self._random
-        rows, columns = (random.choice((1, 2, 3, 5, 6)) for _ in range(2))
+        rows, columns = (random.choice((0, 1, 1, 2, 2, 3, 3, 5, 5, 6, 6)) for _ in range(2))
         if random.random() < 0.5:
             columns = rows
         width = random.choice((1, 2, 4))
         heads = random.choice(((), (), (), (2,), (1,), (2, 1)))
         if heads:
             self._traits.add("heads")
+        if 0 in (rows, columns):
+            self._traits.add("size 0")
         if 1 in (rows, columns, width, *heads):
             self._traits.add("size 1")
         query = self._numbers(*heads, rows, width)
@@ -76,15 +91,18 @@ class _Maker:
         steps = [self._steps(mask, rows, columns) for _ in range(1 + is_twice)]
         if is_twice:
             self._traits.add("twice")
+        mask, taken = self._wrapped(mask)
         is_input = self._traits & {"input"}
 
         def forward(self: Any, query: Any, key: Any, value: Any, mask: Any = None) -> Any:
-            known = self.mask if mask is None else mask
+            known = taken(self.mask if mask is None else mask)
             return tuple(step(query, key, value, known) for step in steps)
 
         made = type("Masked", (torch.nn.Module,), {"forward": forward})()
         inputs = (query, key, value)
-        if is_input:
+        if "added input" in self._traits:
+            inputs = (*inputs, torch.zeros(mask.shape).masked_fill(~mask, -math.inf))
+        elif is_input:
             inputs = (*inputs, mask)
         else:
             made.register_buffer("mask", mask)
@@ -114,18 +132,52 @@ class _Maker:
         mask = torch.rand(shape, generator=self._noise) < density
         place = random.choice(("input", "buffer"))
         self._traits.add(place)
+        if place == "input" and not mask.all() and random.random() < 0.4:
+            self._traits.add("added input")
         if not mask.expand(*heads, rows, columns).any(-1).all():
             self._traits.add("empty row")
         if mask.expand(*heads, rows, columns).all(-1).any():
             self._traits.add("full row")
         return mask
 
+    def _wrapped(self, mask: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        """What a module has in place of a mask, and what makes the mask of it."""
+        random = self._random
+        rest = torch.rand(1, generator=self._noise) < 0.5
+        if random.random() < 0.15:
+            self._traits.add("reshaped")
+            shape = mask.shape
+            return mask.flatten(), lambda known: known.reshape(shape)
+        if random.random() < 0.2:
+            self._traits.add("part")
+            dim = random.randrange(mask.dim())
+            more = rest.expand(*(1 if at == dim else size for at, size in enumerate(mask.shape)))
+            length, start = mask.shape[dim], random.choice((0, 1))
+            parts = [more, mask] if start else [mask, more]
+            if random.random() < 0.5:
+                return torch.cat(parts, dim), lambda known: known.narrow(dim, start, length)
+            return torch.cat(parts, dim), lambda known: known.split(
+                [start, length, 1 - start], dim
+            )[1]
+        return mask, lambda known: known
+
     def _steps(self, mask: torch.Tensor, rows: int, columns: int) -> Any:
         random = self._random
         masking, scoring = self._masking(mask, rows, columns), self._scoring()
+        if random.random() < 0.2:
+            self._traits.add("two masks")
+            masking = _both(masking, self._masking(mask, rows, columns), random.random() < 0.5)
         if random.random() < 0.2 and "sparse factor" not in self._traits:
             self._traits.add("attention")
+            if "added input" not in self._traits and random.random() < 0.3:
+                self._traits.add("as numbers")
+                return lambda q, k, v, m: functional.scaled_dot_product_attention(
+                    q, k, v, m.to(q.dtype)
+                )
             return lambda q, k, v, m: functional.scaled_dot_product_attention(q, k, v, m)
+        if random.random() < 0.15 and not self._traits & {"sparse factor", "heads"}:
+            self._traits.add("added to product")
+            return self._added_to_product(masking, scoring)
         dim = -1
         if random.random() < 0.2:
             self._traits.add("columns")
@@ -152,6 +204,21 @@ class _Maker:
 
         return step
 
+    def _added_to_product(self, masking: Any, scoring: Any) -> Any:
+        """What adds masked scores, their softmax, or a comparison of theirs to a product."""
+        kind = self._random.choice(("scores", "weights", "comparison"))
+
+        def step(query: Any, key: Any, value: Any, known: Any) -> Any:
+            if kind == "comparison":
+                added = (value[:, :1] > 0).to(value.dtype).T
+            else:
+                added = masking(scoring(query, key), known)
+            return torch.addmm(
+                added.softmax(-1) if kind == "weights" else added, query, value.T, beta=0.5
+            )
+
+        return step
+
     def _scoring(self) -> Any:
         random = self._random
         kind = random.random()
@@ -174,6 +241,8 @@ class _Maker:
             return known.T if is_transposed else known
 
         kinds = ["fill", "fill", "complement", "where"]
+        if "added input" in self._traits:
+            kinds = ["added input"]
         if "buffer" in self._traits:
             kinds += ["added", "added"]
         if rows == columns:
@@ -184,6 +253,10 @@ class _Maker:
             return lambda x, m: (
                 x + torch.triu(torch.full((rows, columns), -math.inf, dtype=x.dtype), diagonal=1)
             )
+        if kind == "added input":
+            if random.random() < 0.5:
+                return lambda x, m: turned(m) + x
+            return lambda x, m: x + turned(m)[None].to(x.dtype)[0]
         if kind == "added":
             self._traits.add("added")
             bias = random.choice((0.0, 0.5))

@@ -14,9 +14,9 @@ from gnarl.sw.workloads.einsum.program import (
     EinsumProgram,
     free_indices,
 )
-from gnarl.sw.workloads.einsum.rearranged_check import check_rearrangement, check_whole_numbers
+from gnarl.sw.workloads.einsum.rearranged_check import check_inputs_of_hosts, check_rearrangement
 from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
-from gnarl.sw.workloads.einsum.stored_maxima import check_stored_maxima
+from gnarl.sw.workloads.einsum.stored_maxima import check_stored_maxima, check_where_stored
 from gnarl.sw.workloads.tensor.columns import counted, fail
 from gnarl.sw.workloads.tensor.expression import Access, Call, Reduction
 from gnarl.sw.workloads.tensor.names import check_names
@@ -35,6 +35,7 @@ def check(program: EinsumProgram) -> EinsumProgram:
     orders = check_statements(program)
     _check_results(program)
     _check_formats(program, orders)
+    check_where_stored(program)
     _check_shapes(program, orders)
     return program
 
@@ -55,7 +56,7 @@ def check_statements(program: EinsumProgram) -> dict[str, int]:
             for access in (statement.result, *statement.operands):
                 _check_order(access, *first.setdefault(access.tensor, (access, statement.name)))
         computed.add(statement.name)
-    check_whole_numbers(program.statements)
+    check_inputs_of_hosts(program.statements)
     return {name: len(access.indices) for name, (access, _) in first.items()}
 
 

@@ -1,4 +1,4 @@
-"""Coordinates that a tensor lists, as those of entries of another."""
+"""Coordinates that a tensor lists, or a mask leaves, as those of entries of another."""
 
 from __future__ import annotations
 
@@ -26,3 +26,20 @@ def listed(name: str, tensor: Tensor, shape: Sequence[int]) -> np.ndarray:
             f"below {shape[row]}"
         )
     return numbers.T.astype(np.int64)
+
+
+def left_by(name: str, mask: Tensor) -> np.ndarray:
+    """The coordinates where a mask is 0, int64 [entries, order].
+
+    Raises ``WorkloadError`` naming the first number that is neither 0 nor -∞, and
+    ``CapacityError``.
+    """
+    other = (mask.values != 0) & (mask.values != -np.inf)
+    if other.any():
+        first = int(np.argmax(other))
+        place = ", ".join(map(str, mask.coordinates[first].tolist()))
+        raise WorkloadError(
+            f"{name}({place}) = {mask.values[first]:g}: must be 0 or -inf, as in what the program "
+            "was compiled for"
+        )
+    return np.argwhere(mask.to_dense() == 0)

@@ -10,6 +10,8 @@ from gnarl.sw.workloads.einsum.rearrangement import (
     COMPARISONS,
     Concat,
     Coo,
+    How,
+    Kept,
     Pattern,
     Rearrangement,
     Reshape,
@@ -38,32 +40,46 @@ def check_rearrangement(statement: Rearrangement) -> None:
             _check_pattern(statement, how)
         case Coo() as how:
             _check_coo(statement, how)
-        case Stored():
+        case Stored() | Kept():
             _require_one(statement)
-            _check_stored(statement)
+            _check_same(statement)
 
 
-def check_whole_numbers(statements: Sequence[AnyStatement]) -> None:
-    """Raises ``WorkloadError`` where an operand that must be an input is computed, or lists
-    coordinates and is taken otherwise."""
+def check_inputs_of_hosts(statements: Sequence[AnyStatement]) -> None:
+    """Raises ``WorkloadError`` where an operand that must be an input is computed, or is one of
+    ``inputs_of_hosts`` and taken otherwise."""
     computed = {each.name for each in statements}
-    lists = {
-        each.operands[0].tensor
-        for each in statements
-        if isinstance(each, Rearrangement) and isinstance(each.how, Coo)
-    }
+    by_kind = inputs_of_hosts(statements)
     for each in statements:
-        is_coo = isinstance(each, Rearrangement) and isinstance(each.how, Coo)
-        is_stored = isinstance(each, Rearrangement) and isinstance(each.how, Stored)
+        how = each.how if isinstance(each, Rearrangement) else None
         with located(each.name, each.place):
             for place, access in enumerate(each.operands):
-                if (is_stored or (is_coo and not place)) and access.tensor in computed:
+                taken = _kind_of_host(how, place)
+                must_be_input = isinstance(how, Stored) or taken
+                if must_be_input and access.tensor in computed:
                     fail(access.column, f"tensor {access.tensor} is computed: must be an input")
-                if access.tensor in lists and (place or not is_coo):
+                kind = by_kind.get(access.tensor)
+                if kind and taken != kind:
+                    what = "lists coordinates" if kind == Coo.kind else "is a mask"
                     fail(
                         access.column,
-                        f"tensor {access.tensor} lists coordinates: only coo may take it",
+                        f"tensor {access.tensor} {what}: only {kind} may take it",
                     )
+
+
+def inputs_of_hosts(statements: Sequence[AnyStatement]) -> dict[str, str]:
+    """By name, the kind of what takes inputs that the host alone can take: lists of coordinates,
+    and masks of -∞. They are in no machine's format."""
+    return {
+        each.operands[0].tensor: kind
+        for each in statements
+        if isinstance(each, Rearrangement) and (kind := _kind_of_host(each.how, 0))
+    }
+
+
+def _kind_of_host(how: How | None, place: int) -> str:
+    """The kind of what takes an operand at a place, if the host alone can take it; else empty."""
+    return how.kind if isinstance(how, Coo | Kept) and not place else ""
 
 
 def _require_one(statement: Rearrangement) -> None:
@@ -155,7 +171,7 @@ def _check_coo(statement: Rearrangement, how: Coo) -> None:
         )
 
 
-def _check_stored(statement: Rearrangement) -> None:
+def _check_same(statement: Rearrangement) -> None:
     result, (operand,) = statement.result, statement.operands
     if sorted(operand.indices) != sorted(result.indices):
         fail(operand.column, f"{operand}: must have the indices of {result}")

@@ -1,6 +1,6 @@
 """Statements that move elements and compute nothing: reshapes, concatenations and slices; those
 that make entries at coordinates that inputs list, or have; and patterns, which say where elements
-are.
+are, or where a mask of -∞ leaves them.
 
 No renaming of indices does what they do, so no graph has them in its loops: regions end there, and
 the host moves what is stored. An index means the same on both sides, as in every statement.
@@ -99,6 +99,17 @@ class Stored:
         return self.kind
 
 
+@dataclass(frozen=True)
+class Kept:
+    """``p(i,j)=kept(m(i,j))``: 1 where ``m`` is 0, and nothing where it is -∞. It is an input of
+    no other numbers, in no machine's format, that nothing else takes."""
+
+    kind: ClassVar[str] = "kept"
+
+    def __str__(self) -> str:
+        return self.kind
+
+
 COMPARISONS: Mapping[str, Callable[[np.ndarray, float], np.ndarray]] = {
     "eq": np.equal,
     "ne": np.not_equal,
@@ -127,9 +138,9 @@ class Pattern:
         return _head(self.kind, [f"{self.comparison}:{_number(self.number)}"])
 
 
-How: TypeAlias = Reshape | Concat | Slice | Coo | Stored | Pattern
+How: TypeAlias = Reshape | Concat | Slice | Coo | Stored | Kept | Pattern
 
-KINDS = tuple(each.kind for each in (Reshape, Concat, Slice, Coo, Stored, Pattern))
+KINDS = tuple(each.kind for each in (Reshape, Concat, Slice, Coo, Stored, Kept, Pattern))
 """What moves elements, as texts name it; no tensor has such a name."""
 
 

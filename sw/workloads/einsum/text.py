@@ -38,6 +38,7 @@ from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
     Coo,
     How,
+    Kept,
     Pattern,
     Rearrangement,
     Reshape,
@@ -141,6 +142,8 @@ class _Parser(ExpressionParser):
             how = Coo(self._sizes())
         elif kind.text == Stored.kind:
             how = Stored()
+        elif kind.text == Kept.kind:
+            how = Kept()
         elif kind.text == Pattern.kind:
             how = self._pattern()
         self._expect("(", ("(",))

@@ -92,15 +92,16 @@ EinsumExpression: TypeAlias = (
 class Statement:
     """``result = expression``, how each tensor is stored, and the order of the loops.
 
-    ``formats`` has every tensor; ``order`` every index variable, outermost first; ``lanes`` an
-    index whose loop is dealt to several copies of what lies inside, and how many.
+    ``formats`` has every tensor; ``order`` every index variable, outermost first; ``lanes``
+    indices whose loops are dealt to several copies of what lies inside, each with how many,
+    outermost first.
     """
 
     result: Access
     expression: Expression
     formats: Mapping[str, TensorFormat]
     order: tuple[str, ...]
-    lanes: tuple[str, int] | None = None
+    lanes: tuple[tuple[str, int], ...] = ()
 
     @property
     def operands(self) -> tuple[Access, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ from gnarl.sw.workloads.tensor.expression import Indexed
 from gnarl.sw.workloads.tensor.shapes import check_shapes
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
-from gnarl.sw.workloads.tensor.tensor_files import load_tensor
+from gnarl.sw.workloads.tensor.tensor_files import load_array, load_tensor
 
 _EXACT_SUFFIXES = (".mtx", ".ttx", ".npz", ".npy")
 """Suffixes of files that say how large a tensor is; others say which coordinates it has."""
+
+_ARRAY_SUFFIXES = (".npz", ".npy")
 
 
 @dataclass(frozen=True)
@@ -31,24 +33,28 @@ class Operand:
     grows: bool = False
 
 
-def operand(source: Any) -> Operand:
+def operand(source: Any, finite: bool = True) -> Operand:
     """An operand from what ``Tensor.from_any`` takes, or as it is."""
-    return source if isinstance(source, Operand) else Operand(Tensor.from_any(source))
+    return source if isinstance(source, Operand) else Operand(Tensor.from_any(source, finite))
 
 
-def named_operand(name: str, source: Any) -> Operand:
+def named_operand(name: str, source: Any, finite: bool = True) -> Operand:
     """What ``operand`` makes of ``source``; errors name the tensor."""
     try:
-        return operand(source)
+        return operand(source, finite)
     except WorkloadError as error:
         raise WorkloadError(f"tensor {name}: {error}") from error
 
 
 def load_operands(
-    paths: Mapping[str, str], formats: Mapping[str, TensorFormat]
+    paths: Mapping[str, str],
+    formats: Mapping[str, TensorFormat],
+    not_finite: Collection[str] = (),
 ) -> dict[str, Operand]:
     """Operands from files, by name; a folder has each stored as ``formats`` say. Where a file has
     several tensors and none is named, it is the one with the operand's name.
+
+    ``not_finite``: names of those that dense arrays may give any numbers for.
 
     A file of a matrix of one column is a vector where ``formats`` say that it has one dimension.
 
@@ -61,6 +67,8 @@ def load_operands(
         if Path(path).is_dir():
             modes = formats[name].modes if name in formats else None
             tensor = load_tensor(path, name, modes)
+        elif name in not_finite and suffix in _ARRAY_SUFFIXES:
+            tensor = Tensor.from_any(load_array(path, name), finite=False)
         else:
             tensor = load_tensor(path, name)
             is_vector = name in formats and formats[name].order == 1

@@ -10,8 +10,9 @@ import re
 from collections.abc import Mapping
 
 from gnarl.hw.lib.errors import quoted
-from gnarl.hw.sam.block_types import DENSE, MAX_LANES
+from gnarl.hw.sam.block_types import DENSE
 from gnarl.sw.workloads.tensor.columns import counted, fail
+from gnarl.sw.workloads.tensor.lanes import ALLOWED_LANES, ways_of
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 
 _LEVELS = ", ".join(f"{letter} ({name})" for letter, name in LEVEL_FORMATS.items())
@@ -125,9 +126,10 @@ def parse_order(text: str, column: int, indices: tuple[str, ...]) -> tuple[str, 
 def parse_parallelize(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, int]:
     """``parallelize(i,4)`` with the position of its first character."""
     match = re.fullmatch(r"parallelize\(\s*(\w+)\s*,\s*([0-9]{1,4})\s*\)", value)
-    if match is None or not 2 <= int(match[2]) <= MAX_LANES:
+    if match is None or not ways_of(int(match[2])):
         fail(
-            column, f"-s={value} must be parallelize(i,N) with an index and 2 to {MAX_LANES} lanes"
+            column,
+            f"-s={value} must be parallelize(i,N) with an index and N lanes, {ALLOWED_LANES}",
         )
     if match[1] not in indices:
         known = ", ".join(indices) or "no index"

@@ -6,7 +6,7 @@ taken to be that of the sum (see ``sums``), and so does ``sum[k](…)`` of a who
 the kind of each level, outermost first (d dense, s compressed, b bitvector), then the mode that
 each level stores. Tensors without ``-f`` are dense, in the order of their modes. Without ``-s``
 loops run in order of appearance, the result's indices first. ``-s=parallelize(i,4)`` deals the loop
-over i to four copies of what lies inside it.
+over i to four copies of what lies inside it; each of several loops may have its own.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def parse(text: str) -> Statement:
     for option in options:
         chosen.add(option)
     formats = {tensor: chosen.formats.format(tensor) for tensor in orders}
-    return Statement(result, expression, formats, chosen.order or indices, chosen.lanes)
+    order = chosen.order or indices
+    lanes = tuple(sorted(chosen.lanes, key=lambda each: order.index(each[0])))
+    return Statement(result, expression, formats, order, lanes)
 
 
 class _Options:
@@ -52,7 +54,7 @@ class _Options:
         self._indices = indices
         self.formats = FormatOptions(orders)
         self.order: tuple[str, ...] | None = None
-        self.lanes: tuple[str, int] | None = None
+        self.lanes: tuple[tuple[str, int], ...] = ()
 
     def add(self, option: re.Match[str]) -> None:
         value, column = option["value"], option.start("value") + 1
@@ -60,9 +62,10 @@ class _Options:
             case "f":
                 self.formats.add(value, column)
             case "s" if value.startswith("parallelize("):
-                if self.lanes is not None:
-                    fail(column, "an index is parallelized already; give one parallelize")
-                self.lanes = parse_parallelize(value, column, self._indices)
+                index, lanes = parse_parallelize(value, column, self._indices)
+                if index in dict(self.lanes):
+                    fail(column, f"index {index} is parallelized already")
+                self.lanes = (*self.lanes, (index, lanes))
             case "s":
                 if self.order is not None:
                     fail(column, "there is a loop order already; give one -s")

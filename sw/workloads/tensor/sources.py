@@ -8,7 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from gnarl.sw.workloads.tensor.operands import load_operands
-from gnarl.sw.workloads.tensor.workload import TensorWorkload, read_expression, split_source
+from gnarl.sw.workloads.tensor.workload import (
+    TensorWorkload,
+    named_operands,
+    read_expression,
+    split_source,
+)
 
 
 def is_expression(text: Any) -> bool:
@@ -30,5 +35,5 @@ def tensor_workload(source: Any) -> TensorWorkload | None:
     is; ``None`` for what is no expression. Raises ``WorkloadError``."""
     if isinstance(source, TensorWorkload):
         return source
-    text, operands = split_source(source)
-    return read_expression(text, operands) if is_expression(text) else None
+    text, inputs = split_source(source)
+    return read_expression(text, named_operands(inputs)) if is_expression(text) else None

@@ -69,7 +69,7 @@ class Tensor:
         return len(self.values)
 
     @classmethod
-    def from_any(cls, source: Any) -> Tensor:
+    def from_any(cls, source: Any, finite: bool = True) -> Tensor:
         """The tensor that ``source`` means.
 
         ``source`` is a ``Tensor``; a number; a dense NumPy array, or nested lists of numbers, of
@@ -78,8 +78,8 @@ class Tensor:
         tuple ``(coordinates, values, shape)`` as the fields. A scalar has one entry, even if it is
         zero. Values become float64, rounded to nearest.
 
-        Raises ``WorkloadError`` naming the entry: for what the class refuses, and for a value that
-        is infinite or NaN.
+        Raises ``WorkloadError`` naming the entry: for what the class refuses, and, where it must be
+        ``finite``, for a value that is infinite or NaN.
         """
         if isinstance(source, Tensor):
             tensor = source
@@ -94,7 +94,8 @@ class Tensor:
             tensor = cls(shape, coordinates, values)
         else:
             tensor = _from_dense(source)
-        tensor.require_finite()
+        if finite:
+            tensor.require_finite()
         return tensor._in_float64()
 
     @classmethod

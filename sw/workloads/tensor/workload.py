@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,10 +34,22 @@ def read_expression(text: str, inputs: Mapping[str, Operand] | None = None) -> T
     return TensorWorkload(text.split(" -")[0].strip(), text, parse(text), inputs)
 
 
-def split_source(source: Any) -> tuple[Any, dict[str, Operand] | None]:
-    """A source without operands, or a tuple of one and operands by name, each what ``operand``
-    takes, or ``None``: the source, and the operands. Raises ``WorkloadError`` naming a tensor."""
-    text, inputs = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
+def split_source(source: Any) -> tuple[Any, Mapping[str, Any] | None]:
+    """A source without inputs, or a tuple of one and inputs by name, or ``None``."""
+    return source if isinstance(source, tuple) and len(source) == 2 else (source, None)
+
+
+def named_operands(
+    inputs: Mapping[str, Any] | None, not_finite: Collection[str] = ()
+) -> dict[str, Operand] | None:
+    """Operands from inputs by name, each what ``operand`` takes, if there are some. Raises
+    ``WorkloadError`` naming a tensor.
+
+    ``not_finite``: names of those that may have any numbers.
+    """
     if inputs is None:
-        return text, None
-    return text, {name: named_operand(name, tensor) for name, tensor in inputs.items()}
+        return None
+    return {
+        name: named_operand(name, tensor, finite=name not in not_finite)
+        for name, tensor in inputs.items()
+    }

@@ -79,9 +79,9 @@ Pattern = PooledSum | SampledProduct
 
 def match(statement: Statement) -> Pattern:
     """What computes the statement. Raises ``WorkloadError`` naming what no template has."""
-    if statement.lanes is not None:
+    for index, lanes in statement.lanes:
         raise WorkloadError(
-            f"expression: parallelize({statement.lanes[0]},{statement.lanes[1]}): not supported by "
+            f"expression: parallelize({index},{lanes}): not supported by "
             "target cuda, whose grids deal rows to blocks: must be left out"
         )
     products = [list(_factors(term)) for term in terms(statement.expression)]

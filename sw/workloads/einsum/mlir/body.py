@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, StringAttr
@@ -60,8 +60,11 @@ class Moved:
 Value: TypeAlias = "Named | Part | Filled | Moved | Constant"
 """What a value outside of bodies stands for."""
 
+_Loop = TypeVar("_Loop")
+
 _STARTS = {"sum": 0.0, "max": -math.inf, GREATEST: -math.inf}
 """What reductions begin with."""
+_TOO_LONG = f"its expression has more than {MAX_OPERANDS} operands"
 _REDUCES = "a reduction must yield arith.addf or arith.maximumf of its output"
 
 
@@ -72,7 +75,7 @@ def statement_expression(
 
     Raises ``Unsupported``.
     """
-    maps = [_indices(each.data, loops) for each in operation.get_indexing_maps()]
+    maps = [loops_of(each.data, loops) for each in operation.get_indexing_maps()]
     kept = maps[-1]
     reduced = tuple(index for index in loops if index not in kept)
     kinds = dict(zip(loops, operation.get_iterator_types(), strict=True))
@@ -96,13 +99,14 @@ def number_of(constant: arith.ConstantOp) -> float | None:
     return None
 
 
-def _indices(map: AffineMap, loops: Sequence[str]) -> tuple[str, ...]:
-    indices = []
+def loops_of(map: AffineMap, loops: Sequence[_Loop]) -> tuple[_Loop, ...]:
+    """The loop of each dimension. Raises ``Unsupported`` where one is computed."""
+    found = []
     for each in map.results:
         if not isinstance(each, AffineDimExpr):
             raise Unsupported(f"affine_map<{map}> must have loops, not what is computed of them")
-        indices.append(loops[each.position])
-    return tuple(indices)
+        found.append(loops[each.position])
+    return tuple(found)
 
 
 class _Body:
@@ -120,23 +124,19 @@ class _Body:
 
     def define(self, argument: SSAValue, value: Value | None, indices: tuple[str, ...]) -> None:
         """An argument of the body is an element of such a tensor; a value from outside is it."""
-        tree: EinsumExpression | None = None
-        size = 1
         match value:
             case Named(name):
-                tree = Access(name, indices)
+                self._keep(argument, Access(name, indices))
             case Part(expression, own):
                 if own != indices:
                     raise Unsupported("parts of a statement must have indices of the same names")
-                tree, size = expression, _size(expression)
+                self._keep(argument, expression)
             case Constant():
-                tree = value
+                self._keep(argument, value)
             case Filled(number) if number is not None:
-                tree = Constant(number)
-        if tree is not None:
-            self._trees[argument], self._sizes[argument] = tree, size
-        elif argument is not self._output:
-            raise Unsupported("an operand must be a tensor or a number that is known")
+                self._keep(argument, Constant(number))
+            case _ if argument is not self._output:
+                raise Unsupported("an operand must be a tensor or a number that is known")
 
     def result(self) -> EinsumExpression:
         """What the body yields, without a reduction."""
@@ -178,21 +178,23 @@ class _Body:
         return end
 
     def _evaluate(self, operation: Operation) -> None:
-        result = operation.results[0] if len(operation.results) == 1 else None
-        if isinstance(operation, arith.ConstantOp) and result is not None:
+        if isinstance(operation, arith.ConstantOp):
             number = number_of(operation)
             if number is not None:
-                self._trees[result], self._sizes[result] = Constant(number), 1
+                self._keep(operation.result, Constant(number))
             return
         function = OPERATIONS.get(operation.name)
-        if function is None or result is None:
+        if function is None:
             raise Unsupported(f"{operation.name} is not supported in its body")
-        size = 1 + sum(self._sizes.get(each, 0) for each in operation.operands)
-        if size > 2 * MAX_OPERANDS:  # GELU has its argument twice
-            raise Unsupported(f"its expression has more than {MAX_OPERANDS} parts")
+        (result,) = operation.results
         tree = Call(function, tuple(map(self._tree, operation.operands)))
-        meant = self._trees[result] = self._meaning(operation, tree)
-        self._sizes[result] = size if meant is tree else _size(meant)
+        size = _own_size(tree) + sum(self._sizes[each] for each in operation.operands)
+        if size > 2 * MAX_OPERANDS + 2:  # GELU of one operand less than that has it twice
+            raise Unsupported(_TOO_LONG)
+        self._keep(result, self._meaning(operation, tree))
+
+    def _keep(self, value: SSAValue, tree: EinsumExpression) -> None:
+        self._trees[value], self._sizes[value] = tree, _size(tree)
 
     def _meaning(self, operation: Operation, tree: Call[EinsumExpression]) -> EinsumExpression:
         meant = operation.attributes.get("function")
@@ -215,7 +217,7 @@ class _Body:
         """The tree of a value that is yielded or reduced."""
         tree = self._tree(value)
         if self._sizes[value] > MAX_OPERANDS:
-            raise Unsupported(f"its expression has more than {MAX_OPERANDS} parts")
+            raise Unsupported(_TOO_LONG)
         return _checked(tree)
 
 
@@ -233,9 +235,15 @@ def _checked(tree: EinsumExpression) -> EinsumExpression:
 
 
 def _size(tree: EinsumExpression) -> int:
+    """The number of operands, as texts of expressions count them; no smaller than its depth."""
     match tree:
         case Call(_, arguments):
-            return 1 + sum(map(_size, arguments))
+            return _own_size(tree) + sum(map(_size, arguments))
         case Reduction(part=part):
             return 1 + _size(part)
     return 1
+
+
+def _own_size(call: Call[EinsumExpression]) -> int:
+    """What a call adds to the operands of its arguments: functions are operands themselves."""
+    return 0 if call.function in ("add", "sub", "mul", "div") else 1

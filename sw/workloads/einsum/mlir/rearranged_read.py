@@ -13,6 +13,7 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
+    FloatAttr,
     IntegerAttr,
     StringAttr,
     TensorType,
@@ -20,7 +21,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
 
 from gnarl.sw.workloads.einsum.mlir.body import (
     Moved,
@@ -28,7 +28,7 @@ from gnarl.sw.workloads.einsum.mlir.body import (
     Part,
     Unsupported,
     Value,
-    number_of,
+    loops_of,
 )
 from gnarl.sw.workloads.einsum.rearrangement import Concat, Pattern, Reshape, Slice
 from gnarl.sw.workloads.tensor.expression import Access
@@ -59,21 +59,27 @@ def moved(operation: Operation, known: Mapping[SSAValue, Value], fresh: Iterator
             return reader.concatenated(operation)
         case tensor.ExtractSliceOp():
             return reader.sliced(operation)
-        case tensor.FromElementsOp():
-            return reader.spread(operation)
-    raise TypeError(operation)
+    assert isinstance(operation, tensor.FromElementsOp)
+    return reader.spread(operation)
 
 
 def reordered(operation: LinalgStructuredOperation, whole: Moved) -> Moved:
     """What moved elements are when an operation copies them. Raises ``Unsupported``."""
     block = operation.body.block
-    (end,) = list(block.ops)[-1:]
-    maps = [each.data for each in operation.get_indexing_maps()]
-    places = [each.position for each in maps[0].results if isinstance(each, AffineDimExpr)]
-    is_copy = isinstance(end, YieldOp) and end.operands[0] is block.args[0]
-    if len(maps) != 2 or not is_copy or sorted(places) != [*range(maps[0].num_dims)]:
+    places = _permuted(operation)
+    is_copy = isinstance(block.last_op, YieldOp) and block.last_op.operands[0] is block.args[0]
+    if len(operation.operands) != 2 or not is_copy or places is None:
         raise Unsupported("must copy what was moved, with its dimensions in another order")
-    return replace(whole, dims=tuple(whole.dims[places.index(at)] for at in range(len(places))))
+    at = dict(zip(places[0], whole.dims, strict=True))
+    return replace(whole, dims=tuple(at[place] for place in places[1]))
+
+
+def _permuted(operation: LinalgStructuredOperation) -> list[tuple[int, ...]] | None:
+    """The loop of each dimension of each operand, the output last; ``None`` where one has not
+    every loop once."""
+    loops = [*range(len(operation.get_iterator_types()))]
+    places = [loops_of(each.data, loops) for each in operation.get_indexing_maps()]
+    return places if all(sorted(each) == loops for each in places) else None
 
 
 def compares(operation: LinalgStructuredOperation) -> bool:
@@ -86,14 +92,11 @@ def pattern(
 ) -> Moved:
     """The pattern that an operation makes. Raises ``Unsupported``."""
     block = operation.body.block
-    maps = [each.data for each in operation.get_indexing_maps()]
-    places = [
-        [each.position for each in map.results if isinstance(each, AffineDimExpr)] for map in maps
-    ]
+    places = _permuted(operation)
     value = known.get(operation.operands[0])
     match list(block.ops):
         case [
-            arith.ConstantOp() as constant,
+            arith.ConstantOp(value=FloatAttr(value=number)) as constant,
             arith.CmpfOp() as compared,
             arith.UIToFPOp() as there,
             YieldOp() as end,
@@ -102,19 +105,20 @@ def pattern(
             and [*there.operands] == [compared.result]
             and [*end.operands] == [there.result]
         ):
-            number = number_of(constant)
+            pass
         case _:
             raise Unsupported(_COMPARES)
-    dims = [*range(maps[0].num_dims)]
-    if len(maps) != 2 or number is None or not isinstance(value, Named):
+    if len(operation.operands) != 2 or not isinstance(value, Named):
         raise Unsupported(_COMPARES)
-    if any(sorted(each) != dims for each in places):
+    if places is None:
         raise Unsupported("a pattern must have each dimension of its tensor once")
-    names = strings(operation, "indices") or tuple(next(fresh) for _ in places[1])
+    names = strings(operation, "indices") or tuple(
+        next(fresh) for _ in operation.get_iterator_types()
+    )
     at = dict(zip(places[1], names, strict=True))
     access = Access(value.name, tuple(at[place] for place in places[0]))
     predicate = arith.CMPF_COMPARISON_OPERATIONS[compared.predicate.value.data]
-    return Moved(Pattern(predicate[1:], number), (access,), names)
+    return Moved(Pattern(predicate[1:], float(number.data)), (access,), names)
 
 
 _COMPARES = (
@@ -139,7 +143,7 @@ class _Reader:
 
     def collapsed(self, operation: tensor.CollapseShapeOp) -> Moved:
         value = self._known.get(operation.src)
-        if isinstance(value, Moved):  # its only dimension is dropped
+        if isinstance(value, Moved) and not _shape(operation.result):
             return replace(value, dims=())
         operand, dims = self._operand(operation.src, strings(operation, "from"))
         groups = _groups(operation.reassociation, dims)
@@ -150,8 +154,9 @@ class _Reader:
 
     def expanded(self, operation: tensor.ExpandShapeOp) -> Moved:
         value = self._known.get(operation.src)
-        if isinstance(value, Moved):
-            (operand,), dims = value.operands, self._names or ()
+        dims = self._names
+        if isinstance(value, Moved) and dims is not None:
+            (operand,) = value.operands
         else:
             operand, before = self._operand(operation.src, strings(operation, "from"))
             counts = [len(group) for group in operation.reassociation]
@@ -161,7 +166,7 @@ class _Reader:
                 [dim] if count == 1 else [next(self._fresh) for _ in range(count)]
                 for dim, count in zip(before, counts, strict=True)
             )
-            dims = self._names or tuple(name for group in names for name in group)
+            dims = dims or tuple(name for group in names for name in group)
         sizes = zip(dims, _sizes(operation), strict=True)
         given = ((index, size) for index, size in sizes if index not in operand.indices)
         known = tuple((index, size) for index, size in given if size is not None)
@@ -209,7 +214,7 @@ class _Reader:
         (at,) = places
         how = Slice(dims[at], starts[at], starts[at] + counts[at] * steps[at], steps[at])
         kept = len(_shape(operation.result)) == len(dims)
-        made = (next(self._fresh),) if kept and not self._names else ()
+        made = (next(self._fresh),) if kept else ()
         return Moved(how, (operand,), self._names or (*dims[:at], *made, *dims[at + 1 :]))
 
     def _operand(
@@ -229,7 +234,8 @@ class _Reader:
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape() if isinstance(value.type, TensorType) else ()
+    assert isinstance(value.type, TensorType)
+    return value.type.get_shape()
 
 
 def _groups(

@@ -113,6 +113,8 @@ def _attention(
         step.refuse(
             "with a mask: must be without: write torch.softmax(q @ k.mT * scale + mask, -1) @ v"
         )
+    if not query.shape[-1]:
+        step.refuse("of vectors of no elements: must be of some")
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     turned = key.permuted([*range(key.rank - 2), key.rank - 1, key.rank - 2])
     scores = matmul(step, query, turned, lambda a: scaled(a, factor), part="scores")

@@ -40,6 +40,7 @@ _TAKEN = tuple(
         *(f"{name}.default" for name in ("bitwise_not", "logical_not", "tril", "triu")),
         *(f"logical_{name}.default" for name in ("and", "or", "xor")),
         *(f"bitwise_{name}.Tensor" for name in ("and", "or", "xor")),
+        *(f"__{name}__.Tensor" for name in ("and", "or", "xor")),
         *(f"where.{overload}" for overload in ("self", "ScalarSelf", "ScalarOther", "Scalar")),
         "masked_fill.Scalar",
         "masked_fill.Tensor",

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from gnarl.hw.sam.block_types import COMPRESSED, DENSE
 from gnarl.sw.workloads.einsum.pytorch.elementwise import call
+from gnarl.sw.workloads.einsum.pytorch.masked import plain
 from gnarl.sw.workloads.einsum.pytorch.moving import reshaped
 from gnarl.sw.workloads.einsum.pytorch.reductions import require_real
 from gnarl.sw.workloads.einsum.pytorch.statements import Step
@@ -149,9 +150,9 @@ class Edges:
         if not isinstance(gathered, Gathered) or not isinstance(weight, View):
             return None
         count, *rest = gathered.shape
-        if weight.shape != (count, *(1 for _ in rest)) or shape != gathered.shape:
+        if weight.shape != (count, *(1 for _ in rest)):
             return None
-        own = weight.permuted([0])
+        own = plain(step, weight, "weight").permuted([0])
         if gathered.weight is not None:
             own = step.elementwise(lambda a, b: call("mul", a, b), gathered.weight, own)
         return replace(gathered, weight=own)
@@ -292,7 +293,7 @@ def _vector(step: Step, x: View) -> str:
     own = statements.shapes[x.tensor]
     if x.modes == (0,) and len(own) == 1:
         return x.tensor
-    if x.modes != (None,) or x.shape != (1,):
+    if x.shape != (1,):
         return step.repeated(x, "weight").tensor
     names = statements.names.indices()
     index, *others = (next(names) for _ in (0, *own))

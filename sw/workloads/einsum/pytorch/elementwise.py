@@ -71,6 +71,8 @@ def _gelu_by_tanh(a: Expression) -> Expression:
 def _leaky_relu(step: Step, x: View, slope: float = 0.01) -> View:
     if not 0 <= slope <= 1:
         step.refuse(f"negative_slope = {slope}: must be from 0 to 1")
+    if slope == 0:  # of infinity it is not the maximum of that and 0 times that
+        return step.elementwise(partial(call, "relu"), x)
     return step.elementwise(lambda a: call("max", a, scaled(a, slope)), x)
 
 

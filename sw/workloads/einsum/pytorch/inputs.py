@@ -55,16 +55,16 @@ def format_of(name: str, tensor: Any) -> TensorFormat:
             )
 
 
-def entries_of(name: str, tensor: Any) -> Tensor:
+def entries_of(name: str, tensor: Any, finite: bool = True) -> Tensor:
     """A tensor's entries: of a strided one all that are not zero, else all that are stored. Raises
-    ``WorkloadError``."""
+    ``WorkloadError``, also where it must be ``finite`` and is not."""
     if tensor.is_complex() or tensor.is_quantized:
         raise WorkloadError(f"{name} is {tensor.dtype}: must be of real numbers")
     if math.prod(filter(None, tensor.shape)) * np.float64().nbytes > _MAX_BYTES:
         raise WorkloadError(f"{name} has shape {tuple(tensor.shape)}: NumPy has none that large")
     tensor = tensor.detach().cpu()
     try:
-        return Tensor.from_any(_source(tensor))
+        return Tensor.from_any(_source(tensor), finite)
     except WorkloadError as error:
         raise WorkloadError(f"{name}: {error}") from error
 

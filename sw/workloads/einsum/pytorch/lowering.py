@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -25,6 +26,7 @@ from gnarl.sw.workloads.einsum.pytorch.edges import (
     leaves,
     materialised,
 )
+from gnarl.sw.workloads.einsum.pytorch.element_types import COMPARED, as_compared, require_numbers
 from gnarl.sw.workloads.einsum.pytorch.elementwise import ELEMENTWISE, Operator
 from gnarl.sw.workloads.einsum.pytorch.inputs import (
     chosen_formats,
@@ -36,7 +38,15 @@ from gnarl.sw.workloads.einsum.pytorch.inputs import (
 from gnarl.sw.workloads.einsum.pytorch.layers import with_layers
 from gnarl.sw.workloads.einsum.pytorch.mask_sinking import with_masks_sunk
 from gnarl.sw.workloads.einsum.pytorch.masked import plain
-from gnarl.sw.workloads.einsum.pytorch.masks import MASKS, TAKING_INFINITY, is_mask
+from gnarl.sw.workloads.einsum.pytorch.masks import (
+    BESIDE_OTHERS,
+    MASKS,
+    TAKING_INFINITY,
+    is_additive,
+    is_additive_mask,
+    is_mask,
+    moved_mask,
+)
 from gnarl.sw.workloads.einsum.pytorch.model import Model
 from gnarl.sw.workloads.einsum.pytorch.moving import PARTS, SHAPES
 from gnarl.sw.workloads.einsum.pytorch.names import Names
@@ -52,7 +62,8 @@ from gnarl.sw.workloads.einsum.pytorch.split_linear import (
     parts_of,
 )
 from gnarl.sw.workloads.einsum.pytorch.statements import Statements, Step
-from gnarl.sw.workloads.einsum.pytorch.views import View
+from gnarl.sw.workloads.einsum.pytorch.views import Additive, View
+from gnarl.sw.workloads.einsum.rearranged_check import inputs_of_hosts
 from gnarl.sw.workloads.place import Location
 from gnarl.sw.workloads.pytorch.export import Exported, modules_of, operator_name, place_of
 from gnarl.sw.workloads.pytorch.geometric import WITHOUT_NORMALISATION, is_normalisation
@@ -87,6 +98,7 @@ _WITH_MEANINGS = (
     _ATTENTION,
     "aten.softmax.int",
     "aten._softmax.default",
+    "getitem",
 )
 """Operators that take views with meanings."""
 
@@ -176,10 +188,14 @@ class _Lowering:
             for each in program.einsums
             if each.name in self._statements.repeated
         }
+        of_hosts = inputs_of_hosts(program.statements)
         constants = {view.tensor for view in self._constants.values()} | self._made
         return Model(
             check(replace(program, formats=stored, shapes=repeated)),
-            {name: entries_of(used[name], self._inputs[name]) for name in program.inputs},
+            {
+                name: entries_of(used[name], self._inputs[name], finite=name not in of_hosts)
+                for name in program.inputs
+            },
             shapes,
             used,
             frozenset(
@@ -198,20 +214,17 @@ class _Lowering:
         is_fixed = user.startswith(_LIFTED) or (user in self._graph.state and is_mask(value))
         if is_fixed:
             return value
-        if is_mask(value) and value.is_floating_point():
-            raise WorkloadError(
-                f"{self._graph.name}: {user} has -inf: must be finite: a mask that is an input "
-                "must be of truth values, as masked_fill takes it, and one of -inf a buffer"
-            )
         view = self._input(user, value)
+        if is_mask(value) and value.is_floating_point():
+            if not self._statements.has_masks or not is_additive_mask(value):
+                raise WorkloadError(f"{self._graph.name}: {user} has -inf{BESIDE_OTHERS}")
+            return replace(view, meaning=Additive())
         return EdgeList(view) if is_edge_list(value) else view
 
     def _input(self, user: str, value: Any) -> View:
         view = self._statements.declare(user, tuple(value.shape))
         self._inputs[view.tensor], self._names[view.tensor] = value, user
-        if str(value.dtype) == "torch.bool":
-            self._statements.truths.add(view.tensor)
-        return view
+        return replace(view, is_truth=_is_bool(value))
 
     def _given(self, name: str, value: Any) -> View:
         """Another input, of a tensor that the module has."""
@@ -232,6 +245,8 @@ class _Lowering:
             value = self._constant(node, place)
         if value is None:
             value = self._lowered(node, place)
+        if isinstance(value, View):
+            value = replace(value, is_truth=_is_bool(node.meta["val"]))
         around = modules_of(node)
         for each in self._statements.added[first:] if around else ():
             self._children[each.name] = around[0]
@@ -254,7 +269,9 @@ class _Lowering:
             self._declare_constants(node.all_input_nodes)
         shape = getattr(node.meta["val"], "shape", ())
         arguments, named = self._arguments(node)
-        return self._edges.lowered(self._step(node, place), shape, arguments, named)
+        step = self._step(node, place)
+        require_numbers(step, node)
+        return self._edges.lowered(step, shape, arguments, named)
 
     def _constant(self, node: Any, place: str) -> Any:
         """What an operator gives that takes constants alone; ``None`` for all others."""
@@ -285,6 +302,9 @@ class _Lowering:
             is_taken = name in TAKING_INFINITY and isinstance(each, float)
             if isinstance(each, float | complex) and not (is_taken or _is_finite(each)):
                 raise WorkloadError(f"{place}: {name}: {each}: must be a finite real number")
+        require_numbers(step, node)
+        if name in COMPARED:
+            arguments[1:] = [as_compared(step, node, each) for each in arguments[1:]]
         operator = _OPERATORS[name]
         if is_taken_apart(node, self._parameters):
             operator = parts_of
@@ -294,7 +314,9 @@ class _Lowering:
             signature(operator).bind(step, *arguments, **named)
         except TypeError as error:
             raise WorkloadError(f"{place}: {name}: {error}: not supported") from None
-        if name not in _WITH_MEANINGS:
+        if name in (*SHAPES, *PARTS) and is_additive(arguments[0]):
+            operator = partial(moved_mask, operator)
+        elif name not in _WITH_MEANINGS:
             arguments, named = _plain(step, (arguments, named))
         value = operator(step, *arguments, **named)
         if isinstance(value, View) and not is_strided(node.meta["val"]):
@@ -340,7 +362,9 @@ class _Lowering:
             if node in self._values:
                 self._declare_constants([node])
             value = self._of(node)
-            if isinstance(value, EdgeList | EdgeRow):
+            if isinstance(value, EdgeList):
+                value = value.view
+            elif isinstance(value, EdgeRow):
                 value = materialised(self._step(node, place), value)
             if not isinstance(value, View):
                 raise WorkloadError(f"{self._graph.name}: {user}: must be a tensor")
@@ -393,6 +417,10 @@ def _plain(step: Step, value: Any) -> Any:
         if isinstance(value, dict)
         else value
     )
+
+
+def _is_bool(tensor: Any) -> bool:
+    return str(tensor.dtype) == "torch.bool"
 
 
 def _is_finite(number: float | complex) -> bool:

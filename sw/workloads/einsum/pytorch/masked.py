@@ -7,14 +7,21 @@ takes it that must have all elements, see ``plain``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NoReturn, Protocol
 
 from gnarl.sw.workloads.einsum.program import EinsumExpression
-from gnarl.sw.workloads.einsum.pytorch.views import Along, Compared, EmptyRows, Masked, View
-from gnarl.sw.workloads.einsum.rearrangement import Pattern, Rearrangement, Reshape
+from gnarl.sw.workloads.einsum.pytorch.views import (
+    Additive,
+    Along,
+    Compared,
+    EmptyRows,
+    Masked,
+    View,
+)
+from gnarl.sw.workloads.einsum.rearrangement import Kept, Pattern, Rearrangement, Reshape
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant
 
 _NOT_ZERO = Pattern("ne", 0.0)
@@ -69,17 +76,16 @@ def pattern(step: Step, condition: View, shape: Sequence[int]) -> View:
             "a mask of what is computed: must be of inputs or of numbers: conditions on computed "
             "values are not supported"
         )
-    first = len(shape) - condition.rank
-    kept = [
-        dim
-        for dim in range(condition.rank)
-        if condition.modes[dim] is not None and condition.shape[dim] == shape[first + dim]
-    ]
+    kept = _of_many(
+        [dim for dim, mode in enumerate(condition.modes) if mode is not None],
+        condition.shape,
+        shape,
+    )
     modes = tuple(condition.modes[dim] for dim in kept)
     key = condition.tensor, how, modes
     known = step.statements.pattern_names
     if not kept:
-        _refuse_one(step)
+        step.refuse(_ONE_FOR_MANY)
     if key not in known:
         known[key] = _made(step, condition.bare(), how, kept)
     return _lying(known[key], condition.shape, kept)
@@ -87,10 +93,9 @@ def pattern(step: Step, condition: View, shape: Sequence[int]) -> View:
 
 def constant_pattern(step: Step, kept: Any, shape: Sequence[int]) -> View:
     """The view of the pattern of a tensor of PyTorch's, of bool, which broadcasts to a shape."""
-    first = len(shape) - kept.dim()
-    dims = [dim for dim in range(kept.dim()) if kept.shape[dim] == shape[first + dim]]
+    dims = _of_many(range(kept.dim()), kept.shape, shape)
     if not dims:
-        _refuse_one(step)
+        step.refuse(_ONE_FOR_MANY)
     short = kept.squeeze([dim for dim in range(kept.dim()) if dim not in dims])
     key = tuple(short.shape), short.numpy().tobytes()
     known = step.statements.pattern_names
@@ -102,8 +107,15 @@ def constant_pattern(step: Step, kept: Any, shape: Sequence[int]) -> View:
     return _lying(known[key], tuple(kept.shape), dims)
 
 
-def _refuse_one(step: Step) -> None:
-    step.refuse("a mask of one element for many: must have a dimension of what it masks")
+_ONE_FOR_MANY = "a mask of one element for many: must have a dimension of what it masks"
+
+
+def _of_many(dims: Iterable[int], own: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """Those of the dimensions of a mask that a pattern has, in which it does not broadcast to a
+    shape: none of size 1, which might do so later, unless there are no others."""
+    first = len(shape) - len(own)
+    same = [dim for dim in dims if own[dim] == shape[first + dim]]
+    return [dim for dim in same if own[dim] != 1] or same
 
 
 def _lying(tensor: str, shape: tuple[int, ...], dims: Sequence[int]) -> View:
@@ -112,7 +124,7 @@ def _lying(tensor: str, shape: tuple[int, ...], dims: Sequence[int]) -> View:
     return View(tensor, shape, modes)
 
 
-def _made(step: Step, view: View, how: Pattern, kept: Sequence[int]) -> str:
+def _made(step: Step, view: View, how: Pattern | Kept, kept: Sequence[int]) -> str:
     """The name of the pattern of a view, whose modes are those of its dimensions that are kept."""
     statements = step.statements
     indices = statements.names.indices()
@@ -141,7 +153,7 @@ def masked(step: Step, x: View | float, kept: View, part: str = "") -> View:
     inside = [*patterns_of(x), kept] if isinstance(x, View) else [kept]
     bare = x.bare() if isinstance(x, View) else x
     found = step.elementwise(lambda a, b: Call("mul", (a, b)), bare, kept, part=part)
-    return with_patterns(found, inside)
+    return with_patterns(step, found, inside)
 
 
 def patterns_of(view: View) -> list[View]:
@@ -151,8 +163,13 @@ def patterns_of(view: View) -> list[View]:
     return [_along(view, each) for each in view.meaning.patterns]
 
 
-def with_patterns(view: View, patterns: Sequence[View]) -> View:
+def with_patterns(step: Step, view: View, patterns: Sequence[View]) -> View:
     """A view that is -∞ where one of the patterns, which broadcast to it, has no entry."""
+    for each in patterns:
+        first = view.rank - each.rank
+        for dim, mode in enumerate(each.modes):
+            if mode is not None and each.shape[dim] != view.shape[first + dim]:
+                step.refuse(_ONE_FOR_MANY)
     return replace(view, meaning=Masked(tuple(_lies_along(view, each) for each in patterns)))
 
 
@@ -182,7 +199,7 @@ def keeping(step: Step, function: Any, x: View, *others: Any) -> View:
         return product([function(a, *own), *patterns])
 
     found = step.elementwise(element, x.bare(), *others, *inside)
-    return with_patterns(found, inside)
+    return with_patterns(step, found, inside)
 
 
 # Softmax.
@@ -219,7 +236,10 @@ def masked_softmax(step: Step, x: View, dims: Sequence[int], part: str = "") -> 
 
 
 def _has_entries_in_all_rows(step: Step, inside: Sequence[View], dims: Sequence[int]) -> bool:
-    """Whether the only pattern is known, and has an entry in each row along some dimensions."""
+    """Whether rows along some dimensions have no elements at all, or the only pattern is known, and
+    has an entry in each."""
+    if any(inside[0].shape[dim] == 0 for dim in dims):
+        return True
     known = step.statements.known_patterns.get(inside[0].tensor)
     if known is None or len(inside) > 1:
         return False
@@ -244,6 +264,11 @@ def plain(step: Step, view: View, part: str = "") -> View:
             return view
         case Compared():
             return pattern(step, view, view.shape)
+        case Additive():
+            step.refuse(
+                "of a mask with -inf that is an input: must be added to scores, or be the mask of "
+                "scaled_dot_product_attention"
+            )
         case Masked():
             inside = patterns_of(view)
             if not inside:
@@ -273,14 +298,20 @@ def _with_empty_rows(a: EinsumExpression, total: EinsumExpression) -> EinsumExpr
 
 
 def carried(found: View, operands: Sequence[tuple[View, Sequence[int | None]]]) -> View:
-    """A product whose operands may have empty rows: it has them, too.
+    """A product whose operands may have empty rows: it has them, too, but as a sum of nothing.
 
     operands
-        each with the dimension of the product that each of its dimensions is.
+        each with the dimension of the product that each of its dimensions is; ``None`` for those
+        that are summed.
     """
     totals: list[Along] = []
+    is_of_none = any(
+        size == 0 and place is None
+        for view, places in operands
+        for size, place in zip(view.shape, places, strict=True)
+    )
     for view, places in operands:
-        if not isinstance(view.meaning, EmptyRows):
+        if is_of_none or not isinstance(view.meaning, EmptyRows):
             continue
         at = {
             mode: found.modes[place]

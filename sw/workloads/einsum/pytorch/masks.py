@@ -25,8 +25,8 @@ from gnarl.sw.workloads.einsum.pytorch.masked import (
     with_patterns,
 )
 from gnarl.sw.workloads.einsum.pytorch.statements import Step
-from gnarl.sw.workloads.einsum.pytorch.views import Compared, EmptyRows, Masked, View
-from gnarl.sw.workloads.einsum.rearrangement import COMPARISONS, Pattern
+from gnarl.sw.workloads.einsum.pytorch.views import Additive, Compared, EmptyRows, Masked, View
+from gnarl.sw.workloads.einsum.rearrangement import COMPARISONS, Kept, Pattern
 from gnarl.sw.workloads.pytorch.export import require_torch
 
 Value: TypeAlias = Any
@@ -49,9 +49,40 @@ def is_mask(value: Any) -> bool:
     with -∞."""
     if isinstance(value, View) or not hasattr(value, "layout") or not is_strided(value):
         return False
-    return str(value.dtype) == "torch.bool" or (
-        value.is_floating_point() and bool((value == -math.inf).any())
-    )
+    return str(value.dtype) == "torch.bool" or bool((value == -math.inf).any())
+
+
+# Inputs of 0 and -∞.
+
+BESIDE_OTHERS = (
+    ": a mask that is an input must be of 0 and -inf, or of truth values; one with other numbers "
+    "must be a buffer"
+)
+"""What else to do, of inputs with -∞."""
+
+
+def is_additive_mask(value: Any) -> bool:
+    """Whether a tensor of PyTorch's has no numbers but 0 and -∞."""
+    return bool(((value == 0) | (value == -math.inf)).all())
+
+
+def is_additive(value: Value) -> bool:
+    """Whether a value is such an input."""
+    return isinstance(value, View) and isinstance(value.meaning, Additive)
+
+
+def moved_mask(operator: Operator, step: Step, mask: View, *rest: Any, **named: Any) -> Any:
+    """What an operator gives that moves elements of an input of 0 and -∞, as masks."""
+    found = operator(step, _pattern(step, _where_kept(step, mask), mask.shape), *rest, **named)
+    if isinstance(found, View):
+        return replace(found, meaning=Additive())
+    return [replace(each, meaning=Additive()) for each in found]
+
+
+def _where_kept(step: Step, mask: View) -> View:
+    """The condition of such an input, or of what is moved of it, which are ones."""
+    is_input = all(each.name != mask.tensor for each in step.statements.added)
+    return replace(mask, meaning=Compared(Kept() if is_input else Pattern("ne", 0.0)))
 
 
 # Conditions.
@@ -64,10 +95,18 @@ def _compared(comparison: str) -> Operator:
     return operator
 
 
+def _complement(step: Step, x: View) -> View:
+    """Of whole numbers it is another number."""
+    if not x.is_truth:
+        step.refuse("of numbers: must be of truth values")
+    return _not(step, x)
+
+
 def _not(step: Step, x: View) -> View:
     if not isinstance(x.meaning, Compared):
         return _condition(step, x, Pattern("eq", 0.0))
     how = x.meaning.how
+    assert isinstance(how, Pattern)  # of masks that are inputs there are no conditions
     return replace(x, meaning=Compared(replace(how, comparison=_OPPOSITES[how.comparison])))
 
 
@@ -83,8 +122,7 @@ def _condition(step: Step, x: View, how: Pattern) -> View:
 
 def truth(step: Step, x: View) -> View:
     """Where a tensor is not 0."""
-    is_truth = isinstance(x.meaning, Compared) or step.statements.is_truth(x.tensor)
-    return x if is_truth else _condition(step, x, Pattern("ne", 0.0))
+    return x if x.is_truth else _condition(step, x, Pattern("ne", 0.0))
 
 
 def _negated(condition: Value, step: Step) -> Value:
@@ -131,7 +169,7 @@ def _kept(step: Step, x: Value, condition: Value, part: str = "") -> View:
     """A tensor that is -∞ where a condition does not hold."""
     if not isinstance(condition, View) and bool(condition.all()) and isinstance(x, View):
         whole = x.expanded(np.broadcast_shapes(x.shape, condition.shape))
-        return whole if _is_masked(x) else with_patterns(plain(step, whole, "all"), [])
+        return whole if _is_masked(x) else with_patterns(step, plain(step, whole, "all"), [])
     if isinstance(x, View) and not isinstance(x.meaning, Masked):
         x = plain(step, x, "all")
     elif not isinstance(x, View):
@@ -168,6 +206,8 @@ def _finite(step: Step, value: Value) -> View | float:
 
 def _added(step: Step, x: Value, y: Value, alpha: float = 1) -> View:
     for one, other in ((x, y), (y, x)):
+        if alpha == 1 and is_additive(one):
+            return _kept(step, other, _where_kept(step, one))
         if hasattr(one, "layout") and not isinstance(one, View) and is_mask(one) and alpha == 1:
             return added_mask(step, other, one)
     named = {} if alpha == 1 else {"alpha": alpha}
@@ -256,8 +296,10 @@ def scores_of(step: Step, scores: View, mask: Value) -> View:
         if mask.is_floating_point():
             return added_mask(step, scores, mask, "masked")
         return _kept(step, scores, mask, "masked")
-    if isinstance(mask.meaning, Compared) or step.statements.is_truth(mask.tensor):
+    if mask.is_truth:
         return _kept(step, scores, mask, "masked")
+    if is_additive(mask):
+        return _kept(step, scores, _where_kept(step, mask), "masked")
     return step.elementwise(partial(call, "add"), scores, plain(step, mask, "all"), part="masked")
 
 
@@ -278,7 +320,7 @@ def _numbers(step: Step, x: View, nan: float | None = None, *infinities: Any) ->
 MASKS: dict[str, Operator] = {
     **{f"aten.{name}.Scalar": _compared(name) for name in COMPARISONS},
     "aten.logical_not.default": _not,
-    "aten.bitwise_not.default": _not,
+    "aten.bitwise_not.default": _complement,
     **{
         f"aten.where.{overload}": _where
         for overload in ("self", "ScalarSelf", "ScalarOther", "Scalar")

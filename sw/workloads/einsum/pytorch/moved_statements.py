@@ -146,7 +146,9 @@ def _view(step: Step, tensor: str, there: Sequence[int], shape: Sequence[int]) -
 
 
 def _access(step: Step, x: View, taken: Mapping[int, str], names: Iterator[str]) -> Access:
-    """A tensor at indices of dimensions; its modes that are none of them have new ones."""
+    """A tensor at indices of dimensions; its modes that are none of them have new ones. Elements of
+    a view with a meaning are not the tensor's, and are not moved as those."""
+    assert x.meaning is None, f"{x.tensor} has elements of another meaning"
     own = {mode: taken[dim] for dim, mode in enumerate(x.modes) if mode is not None}
     modes = range(len(step.statements.shapes[x.tensor]))
     return Access(x.tensor, tuple(own[mode] if mode in own else next(names) for mode in modes))

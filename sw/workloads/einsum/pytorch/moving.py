@@ -27,7 +27,8 @@ def reshaped(step: Step, x: View, shape: Sequence[int]) -> View:
 
 
 def _flattened(step: Step, x: View, start: int = 0, end: int = -1) -> View:
-    first, last = start % max(x.rank, 1), end % max(x.rank, 1)
+    rank = max(x.rank, 1)
+    first, last = start % rank, end % rank
     joined = math.prod(x.shape[first : last + 1])
     return reshaped(step, x, [*x.shape[:first], joined, *x.shape[last + 1 :]])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gnarl.sw.workloads.einsum.pytorch.elementwise import Operator
@@ -23,6 +24,11 @@ def _converted(step: Step, x: Operand, *arguments: Any, **named: Any) -> Operand
         if hasattr(each, "is_floating_point"):
             require_real(step, each)
     return x
+
+
+def _dense(step: Step, x: View, *arguments: Any, **named: Any) -> Operand:
+    found = _converted(step, x, *arguments, **named)
+    return replace(found, is_dense=True) if isinstance(found, View) else found
 
 
 def _dropout(step: Step, x: View, p: float, train: bool) -> View:
@@ -76,8 +82,6 @@ REARRANGING: dict[str, Operator] = {
             "aten.to.dtype",
             "aten.to.dtype_layout",
             "aten.to.device",
-            "aten._to_dense.default",
-            "aten.to_dense.default",
             "aten._to_sparse.default",
             "aten._to_sparse.sparse_dim",
             "aten.to_sparse.default",
@@ -86,6 +90,7 @@ REARRANGING: dict[str, Operator] = {
         ),
         _converted,
     ),
+    **dict.fromkeys(("aten._to_dense.default", "aten.to_dense.default"), _dense),
     "aten.dropout.default": _dropout,
     "aten.feature_dropout.default": _dropout,
     "aten.t.default": _reversed,

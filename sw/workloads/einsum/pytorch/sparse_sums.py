@@ -24,6 +24,11 @@ def _reduced_product(step: Step, x: View, y: View, reduce: str) -> View:
 def _stored(step: Step, x: View) -> View:
     """1 where a sparse input has an entry."""
     statements = step.statements
+    if x.is_dense:
+        step.refuse(
+            "a mean over entries of a matrix that was dense in between, which has lost those that "
+            "are 0: must be of an input"
+        )
     if any(each.name == x.tensor for each in statements.added):
         step.refuse("a mean over entries of a matrix that is computed: must be of an input")
     names = statements.names.indices()

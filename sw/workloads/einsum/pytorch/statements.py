@@ -39,8 +39,6 @@ class Statements:
         those that are the same along some index.
     with_nan
         tensors in which rows without entries of a mask are NaN.
-    truths
-        inputs of truth values.
     patterns
         tensors that are masks, with their modes in the order in which they are stored.
     known_patterns
@@ -53,7 +51,6 @@ class Statements:
         self.names = names
         self._given = given
         self.with_nan: set[str] = set()
-        self.truths: set[str] = set()
         self.patterns: dict[str, tuple[int, ...]] = {}
         self.known_patterns: dict[str, Any] = {}
         self.pattern_names: dict[Hashable, str] = {}
@@ -76,10 +73,6 @@ class Statements:
         """Another input, of a tensor of PyTorch's."""
         assert self._given is not None
         return self._given(name, value)
-
-    def is_truth(self, tensor: str) -> bool:
-        """Whether a tensor has truth values alone."""
-        return tensor in self.truths or tensor in self.patterns
 
     def has_nan(self, tensor: str) -> bool:
         """Whether a tensor is made of one in which rows may be NaN."""
@@ -111,9 +104,10 @@ class Space:
 
     def element(self, operand: Operand) -> EinsumExpression:
         """An operand's element, if it broadcasts to the space. What lies along a mode of size 1 is
-        taken as its sum."""
+        taken as its sum. Of a view with a meaning it would not be what the view's is."""
         if not isinstance(operand, View):
             return Constant(float(operand))
+        assert operand.meaning is None, f"{operand.tensor} has elements of another meaning"
         first = len(self.shape) - operand.rank
         at = {
             mode: self.indices[dim]
@@ -250,7 +244,7 @@ class Step:
             placed.append((taken, at))
         space = Space(self.statements, tuple(sizes.values()))
         factors = [
-            space.element(view.spread([*map(labels.index, own)], len(labels)))
+            space.element(view.bare().spread([*map(labels.index, own)], len(labels)))
             for (view, _), (_, own) in zip(placed, operands, strict=True)
         ]
         whole = factors[0]
@@ -258,8 +252,12 @@ class Step:
             whole = Call("mul", (whole, factor))
         expression = space.reduced("sum", whole, range(len(result), len(labels)))
         if finish is not None:
-            places = [range(len(result) - each.rank, len(result)) for each in others]
-            rest = [each.spread(at, len(labels)) for each, at in zip(others, places, strict=True)]
+            rest = [
+                plain(self, each, f"added{number}").spread(
+                    range(len(result) - each.rank, len(result)), len(labels)
+                )
+                for number, each in enumerate(others)
+            ]
             expression = finish(expression, *map(space.element, rest))
         found = self._add(space, len(result), expression, part)
         return carried(found, placed)

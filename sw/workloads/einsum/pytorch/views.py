@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from gnarl.sw.workloads.einsum.rearrangement import Pattern
+from gnarl.sw.workloads.einsum.rearrangement import Kept, Pattern
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,15 @@ class EmptyRows:
 class Compared:
     """Elements are those of a pattern of the tensor."""
 
-    how: Pattern
+    how: Pattern | Kept
 
 
-Meaning: TypeAlias = Masked | EmptyRows | Compared
+@dataclass(frozen=True)
+class Additive:
+    """Elements are 0 and -∞: an input that is a mask."""
+
+
+Meaning: TypeAlias = Masked | EmptyRows | Compared | Additive
 
 
 @dataclass(frozen=True)
@@ -56,12 +61,18 @@ class View:
         which elements repeat. Modes that are none of them have size 1.
     meaning
         what elements are, where they are not the tensor's own.
+    is_truth
+        whether they are truth values in PyTorch; the tensor's own are 0 and 1.
+    is_dense
+        whether a sparse tensor was made dense: PyTorch has lost the zeros among its entries.
     """
 
     tensor: str
     shape: tuple[int, ...]
     modes: tuple[int | None, ...]
     meaning: Meaning | None = None
+    is_truth: bool = False
+    is_dense: bool = False
 
     @classmethod
     def whole(cls, tensor: str, shape: tuple[int, ...]) -> View:
@@ -110,8 +121,8 @@ class View:
         return self._with(tuple(shape), tuple(modes))
 
     def bare(self) -> View:
-        """The view of the tensor's own elements."""
-        return replace(self, meaning=None)
+        """The view of the tensor's own elements, as numbers."""
+        return replace(self, meaning=None, is_truth=False, is_dense=False)
 
     def _with(self, shape: tuple[int, ...], modes: tuple[int | None, ...]) -> View:
         return replace(self, shape=shape, modes=modes)

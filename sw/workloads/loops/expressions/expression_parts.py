@@ -170,7 +170,7 @@ def _factors(expression: Expression, function: str, place: Location) -> list[Acc
 
 def _check_tensors(parts: Parts) -> None:
     statement, result = parts.statement, parts.result
-    if statement.lanes is not None:
+    if statement.lanes:
         refuse(parts.place, "parallelize is not supported in loop nests")
     for access in parts.operands:
         if BITVECTOR in statement.formats[access.tensor].levels:

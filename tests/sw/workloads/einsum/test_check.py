@@ -49,13 +49,26 @@ def test_results_and_formats_fit(program: EinsumProgram, problem: str) -> None:
     "part", ["t(i,k)", "B(i,k)*t(i,k)", "B(i,k)*relu(B(i,k))", "B(i,k)+C(k)", "sum[j](B(i,k)*C(j))"]
 )
 def test_maxima_of_what_is_stored_alone_say_where_it_is(part: str) -> None:
-    text = f"t(i,k)=sum[j](A(i,j)*C(k)); x(i)=greatest[k]({part})"
+    text = f"t(i,k)=sum[j](A(i,j)*C(k)); x(i)=greatest[k]({part}) -f=B:ds"
     with refused(
         "statement x, column 34: greatest is of what may be stored with zeros elsewhere: must be "
         "of a product of inputs and of what is everywhere, as greatest[j](B(i,j)*(x(i,j)+0))"
     ):
         parse_program(text)
-    parse_program("t(i)=relu(A(i)); x=greatest[i](B(i)*(t(i)-1)*exp(t(i))); y=greatest[i](B(i))")
+    parse_program(
+        "t(i)=relu(A(i)); x=greatest[i](B(i)*(t(i)-1)*exp(t(i))); y=greatest[i](B(i)) -f=B:s"
+    )
+
+
+@pytest.mark.parametrize("format", ["sd", "dd"])
+def test_maxima_of_what_is_stored_alone_are_of_entries(format: str) -> None:
+    with refused(
+        "statement y, column 18: greatest is of A(i,k), and A may be stored with zeros where it "
+        "has no entry: must have a format whose last level is not dense, or be (A(i,k)+0), which "
+        "is everywhere"
+    ):
+        parse_program(f"y(i)=greatest[k](A(i,k)) -f=A:{format}")
+    parse_program("p(i,k)=pattern[gt:0](A(i,k)); y(i)=greatest[k](p(i,k)) -f=A:dd")
 
 
 def test_loop_orders_have_every_index() -> None:

@@ -37,6 +37,19 @@ def test_texts_mlir_and_machines(how: str, kept: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize(
+    ("how", "kept"),
+    [("gt:0.1", [0, 1, 0]), ("eq:0.1", [1, 0, 0]), ("le:0.1", [1, 0, 1]), ("lt:1e300", [1, 1, 1])],
+)
+def test_numbers_are_compared_as_machines_have_them(how: str, kept: list[int]) -> None:
+    """0.1 in float32 is above 0.1, and equals what float32 has for it."""
+    program = parse_program(f"p(i)=pattern[{how}](t(i)); y(i)=p(i)*x(i)")
+    inputs = {"t": np.array([0.1, 0.2, -0.1]), "x": np.ones(3)}
+    done = run(compiled(program, inputs), inputs)
+    np.testing.assert_array_equal(done.got["p"], done.meant["p"])
+    np.testing.assert_array_equal(done.got["y"].view(np.float32), kept)
+
+
+@pytest.mark.parametrize(
     ("statement", "problem"),
     [
         ("p(j)=pattern[eq:0](t(i,j))", "column 1: p(j) and t(i,j) must have the same indices"),

@@ -64,6 +64,22 @@ def test_sums_keep_their_order(text: str) -> None:
     assert found == wanted
 
 
+def test_sums_of_a_statement_of_their_own_keep_their_order() -> None:
+    """That of the loops of all of the statement they are taken from."""
+    program = parse_program("y=sum[j](c(j))*sum[i,j](B(i,j)) -f=B:dd")
+    noise = np.random.default_rng(0)
+    tensors = {name: Tensor.from_any(noise.normal(size=n)) for name, n in (("c", 5), ("B", (7, 5)))}
+    (wanted,), (found,) = (
+        evaluate(each, tensors, "float32")["y"][1] for each in (program, pure(program))
+    )
+    assert found == wanted
+
+
+def test_what_is_moved_is_computed_before() -> None:
+    program = parse_program("a(i)=x(i)*2; r(j)=reshape(a(i)); b(j)=r(j)+1; y(j)=exp(b(j))")
+    assert [each.name for each in inlined(program).statements] == ["a", "r", "y"]
+
+
 def test_formats_of_what_is_inlined_go() -> None:
     program = parse_program("t(i)=a(i)*2; y(i)=exp(t(i)) -f=t:s -r=y")
     assert [*check(inlined(program)).formats] == ["a", "y"]
@@ -73,3 +89,20 @@ def test_without_sizes_every_reduction_is_split() -> None:
     program = parse_program("y(i)=exp(sum[j](A(i,j)))")
     assert [each.name for each in pure(program).statements] == ["y_sum", "y"]
     assert [each.name for each in pure(program, {"A": (3, 1)}).statements] == ["y"]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("t(i,j)=a(i)*2; y(i)=sum[j](t(i,j)*B(i,j)) -f=B:dd", ["t", "y"]),
+        ("t(i)=a(i)*2; y(i)=sum[j](t(i)*B(i,j)) -f=B:dd", ["t", "y"]),
+        ("t(i,j)=A(i,j)*2; y(i)=sum[j](t(i,j)*B(i,j)) -f=B:dd -f=A:dd", ["y"]),
+        ("t(i)=sum[j](A(i,j)); y(i)=exp(t(i)) -f=A:dd", ["t", "y"]),
+        ("t(i)=a(i)*2; y(i,j)=t(i)*B(i,j) -f=B:dd", ["y"]),
+        ("t(i)=a(i)*2; y(i)=t(i)*t(i)", ["t", "y"]),
+    ],
+)
+def test_what_is_inlined_has_the_indices_of_its_operands_and_is_not_repeated(
+    text: str, left: list[str]
+) -> None:
+    assert [each.name for each in inlined(parse_program(text)).statements] == left

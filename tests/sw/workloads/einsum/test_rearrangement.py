@@ -10,6 +10,7 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
     Coo,
+    Kept,
     Rearrangement,
     Reshape,
     Slice,
@@ -18,6 +19,7 @@ from gnarl.sw.workloads.einsum.rearrangement import (
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program, program_text
 from gnarl.sw.workloads.tensor.expression import Access
+from tests.support.errors import refused
 
 
 @pytest.mark.parametrize(
@@ -35,12 +37,18 @@ from gnarl.sw.workloads.tensor.expression import Access
         ("r(j)=slice[k:2:3](t(k,j))", Slice("k", 2, 3), [Access("t", ("k", "j"))]),
         ("r(i)=slice[k:0:9:4](t(k))", Slice("k", 0, 9, 4), [Access("t", ("k",))]),
         (
+            f"r(i)=slice[k:0:{10**18 - 1}](t(k))",
+            Slice("k", 0, 10**18 - 1),
+            [Access("t", ("k",))],
+        ),
+        (
             "r(i,j)=coo[i:3,j:4](t(d,e),v(e))",
             Coo((("i", 3), ("j", 4))),
             [Access("t", ("d", "e")), Access("v", ("e",))],
         ),
         ("r(i)=coo[i:3](t(d,e))", Coo((("i", 3),)), [Access("t", ("d", "e"))]),
         ("r(j,i)=stored(t(i,j))", Stored(), [Access("t", ("i", "j"))]),
+        ("r(j,i)=kept(t(i,j))", Kept(), [Access("t", ("i", "j"))]),
     ],
 )
 def test_texts(text: str, how: object, operands: list[Access]) -> None:
@@ -74,6 +82,7 @@ def test_blanks_are_allowed() -> None:
         ("x(i)=slice[k:0](a(k))", "column 15: expected :, found ']'"),
         ("x(i)=slice[k:0:b](a(k))", "column 16: expected a whole number, found 'b'"),
         ("x(i)=slice[k:0:1.5](a(k))", "column 16: expected a whole number, found '1.5'"),
+        (f"x(i)=slice[k:0:{10**18}](a(k))", "column 16: expected a whole number, found '1000"),
         ("x(i)=slice(a(k))", "column 11: expected [, found '('"),
         ("x(i)=slice[i:0:2](a(i))", "column 1: index i is one of x(i), where it has other"),
         ("x(i)=slice[j:0:2](a(k))", "column 19: index j is not in a(k)"),
@@ -95,6 +104,7 @@ def test_blanks_are_allowed() -> None:
         ("x(i)=reshape(a(j,j))", "column 14: index j appears twice in a(j,j)"),
         ("x(i,j)=coo[i:3](a(d,e))", "coo[i:3]: must have the size of each index of x(i,j)"),
         ("x(i,j)=coo[j:3,i:3](a(d,e))", "must have the size of each index of x(i,j), all its own"),
+        ("x=coo(a(d,e))", "column 1: coo: must have the size of each index of x, all its own"),
         ("x(d)=coo[d:3](a(d,e))", "coo[d:3]: must have the size of each index of x(d), all its"),
         ("x(i)=coo[i:3](a(e))", "column 15: a(e): must have two indices: of coordinates, and of"),
         ("x(i)=coo[i:3](a(d,e),b(f))", "column 22: b(f): must be the second and last tensor, with"),
@@ -105,6 +115,11 @@ def test_blanks_are_allowed() -> None:
         ("x(i)=coo[i:3](a(d,e)); u(d,e)=stored(a(d,e))", "tensor a lists coordinates: only coo"),
         ("x(i)=stored(a(i,j))", "column 13: a(i,j): must have the indices of x(i)"),
         ("a(i)=b(i)*2; x(i)=stored(a(i))", "tensor a is computed: must be an input"),
+        ("x(i)=kept(a(i,j))", "column 11: a(i,j): must have the indices of x(i)"),
+        ("a(i)=b(i)*2; x(i)=kept(a(i))", "tensor a is computed: must be an input"),
+        ("x(i)=kept(a(i)); u(i)=a(i)*2", "tensor a is a mask: only kept may take it"),
+        ("x(i)=kept(a(i)); u(i)=stored(a(i))", "tensor a is a mask: only kept may take it"),
+        ("x(i)=kept(a(i)); u(i)=pattern[eq:0](a(i))", "tensor a is a mask: only kept may"),
         ("x(i)=stored(a(i),b(i))", "column 1: stored is of 2 tensors: must be of one"),
     ],
 )
@@ -137,6 +152,7 @@ def test_what_is_moved_has_no_order_of_loops() -> None:
         ("r(i,j)=coo[i:3,j:4](t(d,e),v(e))", {"t": (2, 7), "v": (7,)}, (3, 4)),
         ("r(i)=coo[i:3](t(d,e))", {"t": (1, 0)}, (3,)),
         ("r(j,i)=stored(t(i,j))", {"t": (2, 7)}, (7, 2)),
+        ("r(j,i)=kept(t(i,j))", {"t": (2, 7)}, (7, 2)),
     ],
 )
 def test_sizes(
@@ -216,3 +232,13 @@ def test_sizes_that_do_not_fit_are_refused(
     program = parse_program(f"{statement}; y=sum[z](w(z))")
     with pytest.raises(WorkloadError, match=rf"^statement r, column \d+: {re.escape(problem)}"):
         program_shapes(program, {**shapes, "w": (2,)})
+
+
+def test_a_part_of_no_known_size() -> None:
+    program = parse_program("s(k)=2; r(i)=concat(s(k),t(l)); y=sum[i](r(i))")
+    assert program_shapes(program, {"t": (2,), "s": (3,)}).tensors["r"] == (5,)
+    with refused(
+        "statement s, column 1: index k of s(k) is in no operand, so its size is not known; give "
+        "the shape of s, in a text by -n=s:…"
+    ):
+        program_shapes(program, {"t": (2,)})

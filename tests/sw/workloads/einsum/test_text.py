@@ -110,6 +110,16 @@ def test_a_program_may_be_long() -> None:
     assert len(parse_program(text).statements) == 400
 
 
+@pytest.mark.parametrize(("first", "end"), [("abcd", ")"), ("abcde", "…")])
+def test_what_to_write_is_spelled_out_up_to_200_characters(first: str, end: str) -> None:
+    product = "*".join([f"{first}(k)", *["b(k)"] * 37])
+    with refused(
+        f"statement y, column 3: index k of {first}(k) is neither one of y nor reduced: write "
+        f"sum[k]({product}{end}"
+    ):
+        parse_program(f"y={product}; z=y")
+
+
 RELU = (
     "index k of A(i,k) is summed inside of relu, which is not linear: for a sum of relu write "
     "sum[k](relu(A(i,k)*B(k,j))); for relu of a sum write relu(sum[k](A(i,k)*B(k,j)))"

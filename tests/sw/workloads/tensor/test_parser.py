@@ -82,15 +82,17 @@ def test_blanks_may_stand_in_brackets() -> None:
     for quote in ("", '"', "'"):
         text = f"X(i,j)=B(i,j) -s={quote}reorder(j, i){quote} -s=parallelize( i , 4 )"
         statement = parse(text)
-        assert (statement.order, statement.lanes) == (("j", "i"), ("i", 4))
+        assert (statement.order, statement.lanes) == (("j", "i"), (("i", 4),))
     with refused("expression, column 29: index 'k' is not in the expression; it has i, j"):
         parse("X(i,j)=B(i,j) -s=reorder(j, k)")
 
 
 def test_loops_may_have_lanes() -> None:
     statement = parse("X(i,j)=B(i,j) -s=parallelize(i,4) -s=reorder(j,i)")
-    assert (statement.order, statement.lanes) == (("j", "i"), ("i", 4))
-    assert parse("X(i,j)=B(i,j)").lanes is None
+    assert (statement.order, statement.lanes) == (("j", "i"), (("i", 4),))
+    statement = parse("X(i,j)=B(i,j) -s=parallelize(j,16) -s=parallelize(i,2)")
+    assert statement.lanes == (("i", 2), ("j", 16))
+    assert parse("X(i,j)=B(i,j)").lanes == ()
 
 
 def test_a_tensor_may_stand_twice() -> None:
@@ -195,7 +197,8 @@ def test_a_tensor_may_stand_twice() -> None:
         (
             "x(i)=b(i) -s=parallelize(i,17)",
             14,
-            "-s=parallelize(i,17) must be parallelize(i,N) with an index and 2 to 16 lanes",
+            "-s=parallelize(i,17) must be parallelize(i,N) with an index and N lanes, 2 to 16, or "
+            "a product of two such numbers up to 64",
         ),
         (
             "x(i)=b(i) -s=parallelize(k,2)",
@@ -205,7 +208,7 @@ def test_a_tensor_may_stand_twice() -> None:
         (
             "x(i)=b(i) -s=parallelize(i,2) -s=parallelize(i,2)",
             34,
-            "an index is parallelized already; give one parallelize",
+            "index i is parallelized already",
         ),
         (
             "x(i)=b(i) -s=reorder(i",

@@ -48,6 +48,7 @@ def test_a_model_without_names() -> None:
         "-f=arg0:ds:0,1 -f=w:dd:0,1 -f=i:dd:0,1 -f=t0:dd:0,1"
     )
     assert program.name == "layer"
+    assert {each.layer for each in program.statements} == {""}
 
 
 GENERIC = """\
@@ -66,6 +67,10 @@ func.func @f(%a: tensor<?x?xf32>, %o: tensor<?xf32>, %s: f32) -> tensor<?xf32> {
   return {result} : tensor<?xf32>
 }}
 """
+LONG = "%x0 = arith.addf %in, %in : f32" + "".join(
+    f" %x{number + 1} = arith.addf %x{number}, %in : f32" for number in range(299)
+)
+"""A sum of 301 operands."""
 MAX = "%1 = arith.maximumf %in, %out : f32 linalg.yield %1 : f32"
 SUM = "%1 = arith.addf %out, %in : f32 linalg.yield %1 : f32"
 
@@ -105,12 +110,13 @@ def test_reductions_begin_with_what_the_output_holds(
 
 def test_maxima_of_what_is_stored_alone_have_an_attribute() -> None:
     def read(attribute: str) -> str:
-        text = generic(MAX, "%start")
+        text = "#CSR = #sparse_tensor.encoding<{map = (a, b) -> (a : dense, b : compressed)}>\n"
+        text += generic(MAX, "%start").replace("x?xf32>", "x?xf32, #CSR>")
         text = text.replace(" {\n  ^bb0", f' attrs = {{reduction = "{attribute}"}} {{\n  ^bb0')
         return program_text(read_mlir(text))
 
-    assert read("greatest").startswith("x(i)=greatest[j](a(i,j))")
-    problem = "<text>:7:3: linalg.generic: reduction least: must be greatest, of a maximum"
+    assert read("greatest").startswith("x(i)=greatest[j](a(i,j)) -f=a:ds")
+    problem = "<text>:8:3: linalg.generic: reduction least: must be greatest, of a maximum"
     with pytest.raises(WorkloadError, match=problem):
         read("least")
 
@@ -129,6 +135,27 @@ def test_maxima_of_what_is_stored_alone_have_an_attribute() -> None:
             generic("%1 = math.erf %in : f32 %2 = arith.addf %out, %1 : f32 linalg.yield %2 : f32"),
             "a.mlir:7:3: linalg.generic: math.erf is only supported in "
             "x * 0.5 * (1 + erf(x / sqrt(2)))",
+        ),
+        *(
+            (
+                generic(
+                    f"%0 = arith.constant {half} : f32 %1 = arith.mulf %in, %0 : f32 "
+                    f"%2 = arith.constant {root} : f32 %3 = arith.divf %in, %2 : f32 "
+                    "%4 = math.erf %3 : f32 %5 = arith.addf %4, %one : f32 "
+                    "%6 = arith.mulf %1, %5 : f32 %7 = arith.addf %out, %6 : f32 "
+                    "linalg.yield %7 : f32"
+                ),
+                "a.mlir:7:3: linalg.generic: math.erf is only supported in "
+                "x * 0.5 * (1 + erf(x / sqrt(2)))",
+            )
+            for half, root in (("0.25", "1.41421354"), ("0.5", "1.5"))
+        ),
+        (
+            "func.func @f(%a: tensor<4xf32>, %x: f32) -> tensor<4xf32> {\n"
+            "  %i = arith.constant 0 : index\n"
+            "  %r = tensor.insert %x into %a[%i] : tensor<4xf32>\n"
+            "  return %r : tensor<4xf32>\n}",
+            "a.mlir:3:3: tensor.insert: is not supported in an Einsum program",
         ),
         (
             generic("%1 = math.sin %in : f32 %2 = arith.addf %out, %1 : f32 linalg.yield %2 : f32"),
@@ -151,6 +178,10 @@ def test_maxima_of_what_is_stored_alone_have_an_attribute() -> None:
             "func.func @f(%a: tensor<?xf32, #sparse_tensor.encoding<{ map = (d0) -> (d0 : singleton"
             ") }>>) { return }",
             None,
+        ),
+        (
+            generic(f"{LONG} %1 = arith.addf %x299, %out : f32 linalg.yield %1 : f32"),
+            "a.mlir:7:3: linalg.generic: its expression has more than 300 operands",
         ),
         (generic("%1 = arith.constant"), None),
         ("#", None),
@@ -197,7 +228,9 @@ func.func @f(%a: tensor<4x3x6xf32>, %b: tensor<2x3x6xf32>, %s: tensor<f32>) -> t
 
 
 def test_what_moves_elements() -> None:
-    assert program_text(read_mlir(MOVING)).partition(" -")[0] == (
+    program = read_mlir(MOVING)
+    assert {each.layer for each in program.statements} == {""}
+    assert program_text(program).partition(" -")[0] == (
         "joined(i,l)=reshape(a(i,j,k)); split(i,k,l)=reshape[k:6,l:3](joined(i,j)); "
         "both(i,j,k)=concat(a(l,j,k),b(m,j,k)); part(i,j,l)=slice[k:1:5:3](both(i,j,k)); "
         "row(j,k)=slice[i:5:6](part(i,j,k)); spread(i,j)=reshape[j:1](s)"
@@ -212,6 +245,16 @@ def test_what_moves_elements() -> None:
             "tensor.collapse_shape: must join dimensions to one",
         ),
         (
+            "tensor.expand_shape %a [[0, 1], [2, 3], [4], [5]] output_shape [2, %n, 2, %n, %n, %n] "
+            ": tensor<?x?x?x?xf32> into tensor<2x?x2x?x?x?xf32>",
+            "tensor.expand_shape: must split one dimension",
+        ),
+        (
+            "tensor.extract_slice %a[0, 0, 0, 0] [2, %n, %n, %n] [1, 2, 1, 1] "
+            ": tensor<?x?x?x?xf32> to tensor<2x?x?x?xf32>",
+            "tensor.extract_slice: must take a part of one dimension, whose bounds are numbers",
+        ),
+        (
             "tensor.extract_slice %a[0, 0, 0, 0] [1, 2, %n, %n] [1, 1, 1, 1] "
             ": tensor<?x?x?x?xf32> to tensor<1x2x?x?xf32>",
             "tensor.extract_slice: must take a part of one dimension, whose bounds are numbers",
@@ -219,6 +262,11 @@ def test_what_moves_elements() -> None:
         (
             "tensor.extract_slice %a[%n, 0, 0, 0] [2, %n, %n, %n] [1, 1, 1, 1] "
             ": tensor<?x?x?x?xf32> to tensor<2x?x?x?xf32>",
+            "tensor.extract_slice: must take a part of one dimension, whose bounds are numbers",
+        ),
+        (
+            "tensor.extract_slice %a[1, 0, 0, 0] [%n, 2, %n, %n] [1, 1, 1, 1] "
+            ": tensor<?x?x?x?xf32> to tensor<?x2x?x?xf32>",
             "tensor.extract_slice: must take a part of one dimension, whose bounds are numbers",
         ),
         (
@@ -239,3 +287,47 @@ def test_what_moves_too_much_is_refused(operation: str, problem: str) -> None:
     )
     with pytest.raises(WorkloadError, match=rf"^<text>:3:\d+: {re.escape(problem)}$"):
         read_mlir(text)
+
+
+COMPARED = """\
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {{
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %p = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+      iterator_types = ["parallel"]}} ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) {{
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.constant 0.5 : f32
+    %1 = arith.cmpf ogt, {compared} : f32
+    %2 = arith.uitofp {there} : i1 to f32
+    linalg.yield {yielded} : f32
+  }} -> tensor<4xf32>
+  %y = linalg.exp ins(%p : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}}
+"""
+
+
+def test_a_pattern_that_others_wrote() -> None:
+    text = COMPARED.format(compared="%in, %0", there="%1", yielded="%2")
+    assert program_text(read_mlir(text)).startswith("p(i)=pattern[gt:0.5](a(i)); y(")
+
+
+@pytest.mark.parametrize(
+    ("compared", "there", "yielded"),
+    [
+        ("%0, %in", "%1", "%2"),
+        ("%out, %0", "%1", "%2"),
+        ("%in, %one", "%1", "%2"),
+        ("%in, %0", "%true", "%2"),
+        ("%in, %0", "%1", "%in"),
+    ],
+)
+def test_what_compares_and_is_no_pattern_is_refused(
+    compared: str, there: str, yielded: str
+) -> None:
+    with refused(
+        "<text>:5:3: linalg.generic: a pattern must be of a tensor, and yield arith.uitofp of "
+        "arith.cmpf of an element and a number"
+    ):
+        read_mlir(COMPARED.format(compared=compared, there=there, yielded=yielded))

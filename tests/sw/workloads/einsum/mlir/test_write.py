@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.mlir.read import read_mlir
 from gnarl.sw.workloads.einsum.mlir.write import program_mlir
-from gnarl.sw.workloads.einsum.text import parse_program
+from gnarl.sw.workloads.einsum.text import parse_program, program_text
+from gnarl.sw.workloads.tensor.expression_parser import MAX_OPERANDS
 from tests.support.einsums import Case, cases
 from tests.support.file_check import check
 
@@ -18,8 +21,10 @@ LAYER = """
 // CHECK-SAME: d1 : compressed) }>>, %F: tensor<?x?xf32>) -> tensor<?x?xf32, #sparse_tensor.encoding
 // CHECK-SAME: <{ map = (d0, d1) -> (d1 : bitvector, d0 : dense) }>>
 // CHECK-SAME: attributes {inputs = ["A", "F"]}
-// CHECK: %[[I:.*]] = tensor.dim %A, %[[C0:[^ ]*]] :
-// CHECK: %[[M:.*]] = tensor.dim %F, %[[C1:[^ ]*]] :
+// CHECK-NEXT: %[[C1:[^ ]*]] = arith.constant 1 : index
+// CHECK-NEXT: %[[C0:[^ ]*]] = arith.constant 0 : index
+// CHECK: %[[I:.*]] = tensor.dim %A, %[[C0]] :
+// CHECK: %[[M:.*]] = tensor.dim %F, %[[C1]] :
 // CHECK: %[[EMPTY:.*]] = tensor.empty(%[[I]], %[[M]])
 // CHECK: %[[INIT:.*]] = linalg.fill ins(%[[ZERO:.*]] : f32) outs(%[[EMPTY]] :
 // CHECK: %[[SUM:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>,
@@ -76,6 +81,16 @@ def test_functions_that_look_alike_stay_apart(expression: str) -> None:
     assert read_mlir(program_mlir(program)) == program
 
 
+@pytest.mark.parametrize(
+    ("expression", "others"), [("{}", 0), ("gelu({})", 1), ("sigmoid({})", 1), ("max({},0)", 2)]
+)
+def test_expressions_are_as_long_as_in_texts(expression: str, others: int) -> None:
+    text = f"x={expression.format('+'.join(['a'] * (MAX_OPERANDS - others)))}"
+    assert program_text(read_mlir(program_mlir(parse_program(text)))).startswith(
+        text.replace(",0)", ",0.0)")
+    )
+
+
 def test_numbers_are_f64_where_f32_does_not_have_them() -> None:
     assert "f64" not in program_mlir(parse_program("x=a*0.5"))
     assert "f32" not in program_mlir(parse_program("x=a*0.1"))
@@ -91,6 +106,34 @@ def test_sizes_that_no_operand_has_are_those_of_an_argument() -> None:
     text = program_mlir(program)
     assert 'inputs = ["B", "x", "y"]' in text
     assert read_mlir(text) == program
+
+
+def test_sizes_of_what_is_moved_are_written() -> None:
+    """Readers of the project's go by names alone."""
+    program = parse_program("x(i,j)=concat(A(i,k),b(i)); y(i)=reshape(s); z(i,j)=x(i,j)*y(i)")
+    text = program_mlir(program)
+    checks = """
+    // CHECK: %[[SIZE:[0-9]+]] = tensor.dim %b, %
+    // CHECK: %[[ONE:[0-9]+]] = arith.constant 1 : index
+    // CHECK: tensor.expand_shape %{{.*}} output_shape [%[[SIZE]], %[[ONE]]]
+    // CHECK: tensor.from_elements %{{.*}} : tensor<1xf32>
+    """
+    assert check(checks, text), text
+    assert read_mlir(text) == program
+
+
+def test_what_is_moved_is_copied_in_another_order() -> None:
+    program = parse_program("r(j,i)=reshape[j:2](t(i,k)); y=sum[i,j](r(i,j))")
+    text = program_mlir(program)
+    assert read_mlir(text) == program
+    copy = r"(\(%\w+: f32, (%\w+): f32\):\s*linalg.yield) %\w+"
+    of_output, count = re.subn(copy, r"\1 \2", text)
+    assert count == 1
+    with pytest.raises(
+        WorkloadError,
+        match="linalg.generic: must copy what was moved, with its dimensions in another order$",
+    ):
+        read_mlir(of_output)
 
 
 def test_layers_are_kept() -> None:

@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch.nn import functional
 
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.workloads.loops.modules import module_workload
 from tests.support.nests.pytorch_modules import module
 from tests.support.pytorch_programs import lines, require_same
 
@@ -30,6 +32,13 @@ def test_layer_norm(shape: tuple[int, ...], affine: bool) -> None:
     ]
 
 
+def test_layer_norm_of_one_element() -> None:
+    def forward(self, x):
+        return functional.layer_norm(x, (1,)) + functional.layer_norm(x + 1, (1, 1), eps=0.5)
+
+    require_same(module(forward), drawn(3, 1, 1))
+
+
 @pytest.mark.parametrize("shape", [(5, 3), (2, 3, 4)])
 @pytest.mark.parametrize("affine", [False, True])
 def test_batch_norm(shape: tuple[int, ...], affine: bool) -> None:
@@ -49,6 +58,16 @@ def test_attention(batch: tuple[int, ...]) -> None:
         return functional.scaled_dot_product_attention(q, k, v) + scaled
 
     require_same(module(forward), drawn(*batch, 5, 4), drawn(*batch, 3, 4), drawn(*batch, 3, 2))
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_attention_with_a_mask_is_no_nest_of_loops(is_causal: bool) -> None:
+    def forward(self, x, mask):
+        given = None if is_causal else mask
+        return functional.scaled_dot_product_attention(x, x, x, given, is_causal=is_causal)
+
+    with pytest.raises(WorkloadError, match="with a mask: must be without: write torch.softmax"):
+        module_workload(module(forward), (drawn(3, 2).float(), drawn(3, 3).float()))
 
 
 def test_maxima_along_a_dimension() -> None:

@@ -42,6 +42,16 @@ def test_conditions() -> None:
     require_same(module(forward), MATRIX)
 
 
+def test_conditions_that_are_joined() -> None:
+    def forward(self, x):
+        places = torch.arange(3)
+        later, distance = places[:, None] < places, places[:, None] - places
+        window = ~later & (distance < 2)
+        return x * window + x.exp() * (later | (distance == 2)) + (later ^ window) * 2.0
+
+    require_same(module(forward), MATRIX)
+
+
 def test_numbers() -> None:
     def forward(self, x):
         return x * torch.tensor(2.0) + torch.full((), 0.5)

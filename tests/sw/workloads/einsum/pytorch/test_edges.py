@@ -17,6 +17,7 @@ from tests.support.pytorch_programs import lines, require_same
 FILE = Path(__file__).name
 EDGES = torch.tensor([[0, 1, 1, 2, 3, 3, 3], [1, 0, 2, 1, 3, 0, 0]])
 WEIGHTS = torch.arange(1.0, 8)
+WIDE = torch.ones(4, 7)
 X = (torch.arange(20.0) * 7 % 20 / 20 - 0.4).reshape(5, 4)
 
 
@@ -24,31 +25,47 @@ def sum_of(x: torch.Tensor, nodes: torch.Tensor, size: int = 5) -> torch.Tensor:
     return x.new_zeros(size, *x.shape[1:]).index_add(0, nodes, x)
 
 
-@pytest.mark.parametrize(
-    "forward",
-    [
-        lambda self, x, e, w: sum_of(x[e[0]], e[1]),
-        lambda self, x, e, w: sum_of(x[e[1]], e[0]),
-        lambda self, x, e, w: sum_of(x.index_select(0, e[0]) * w[:, None], e[1]),
-        lambda self, x, e, w: sum_of(w.view(-1, 1) * x[e[0]] * w.unsqueeze(1), e[1]),
-        lambda self, x, e, w: sum_of(x[e[0]] * torch.sigmoid(w)[:, None], e[1]),
-        lambda self, x, e, w: sum_of((x @ x.t())[e[0]], e[1], 9),
-        lambda self, x, e, w: sum_of(x[:, 0][e[0]] * w, e[1]),
-        lambda self, x, e, w: sum_of(x.view(5, 2, 2)[e[0]] * w.view(-1, 1, 1), e[1]),
-        lambda self, x, e, w: (lambda a, b: sum_of(x[a], b) + sum_of(x[b], a))(*e.unbind()),
-        lambda self, x, e, w: sum_of(sum_of(x[e[0]], e[1])[e[0]], e[1]),
-        lambda self, x, e, w: sum_of(torch.ones(7), e[0]) + x.t(),
-        lambda self, x, e, w: x.new_zeros(5, 4).scatter_add(
-            0, e[1][:, None].expand(7, 4), x[e[0]].clone()
-        ),
-        lambda self, x, e, w: x.new_zeros(5, 4).scatter_reduce(
-            0, e[1].view(-1, 1).expand(-1, 4), x[e[0]], "sum"
-        ),
-        lambda self, x, e, w: (e[0] * x[:, :1] + w, x[0, 0] * e),
-    ],
-)
+FORMS: list[Callable[..., Any]] = [
+    lambda self, x, e, w: sum_of(x[e[0]], e[1]),
+    lambda self, x, e, w: sum_of(x[e[1]], e[0]),
+    lambda self, x, e, w: sum_of(x.index_select(0, e[0]) * w[:, None], e[1]),
+    lambda self, x, e, w: sum_of(w.view(-1, 1) * x[e[0]] * w.unsqueeze(1), e[1]),
+    lambda self, x, e, w: sum_of(x[e[0]] * torch.sigmoid(w)[:, None], e[1]),
+    lambda self, x, e, w: sum_of(x[e[0]] * (w > 3)[:, None] * w[:, None], e[1]),
+    lambda self, x, e, w: sum_of(((x > 0) * 1.0)[e[0]], e[1]),
+    lambda self, x, e, w: sum_of((x @ x.t())[e[0]], e[1], 9),
+    lambda self, x, e, w: sum_of(x[:, 0][e[0]] * w, e[1]),
+    lambda self, x, e, w: sum_of(x.view(5, 2, 2)[e[0]] * w.view(-1, 1, 1), e[1]),
+    lambda self, x, e, w: (lambda a, b: sum_of(x[a], b) + sum_of(x[b], a))(*e.unbind()),
+    lambda self, x, e, w: sum_of(sum_of(x[e[0]], e[1])[e[0]], e[1]),
+    lambda self, x, e, w: sum_of(torch.ones(e.shape[1]), e[0]) + x.t(),
+    lambda self, x, e, w: x.new_zeros(5, 4).scatter_add(
+        0, e[1][:, None].expand(-1, 4), x[e[0]].clone()
+    ),
+    lambda self, x, e, w: x.new_zeros(5, 4).scatter_reduce(
+        0, e[1].view(-1, 1).expand(-1, 4), x[e[0]], "sum"
+    ),
+    lambda self, x, e, w: sum_of(x[e[0]] * x[0, 0].expand(e.shape[1])[:, None], e[1]),
+    lambda self, x, e, w: sum_of(x[e[0]] * (w[None] * 2).squeeze(0)[:, None], e[1]),
+    lambda self, x, e, w: (e[0] * x[:, :1] + w, x[0, 0] * e),
+    lambda self, x, e, w: (x * 2, e, e[1]),
+    lambda self, x, e, w: (e[0].select(0, -1) * x, e.select(1, 0)[:, None] * x[0]),
+]
+
+
+@pytest.mark.parametrize("forward", FORMS)
 def test_forms(forward: Callable[..., Any]) -> None:
     require_same(module(forward), X, EDGES, WEIGHTS)
+
+
+@pytest.mark.parametrize("forward", FORMS)
+def test_one_edge(forward: Callable[..., Any]) -> None:
+    require_same(module(forward), X, EDGES[:, 3:4], WEIGHTS[:1])
+
+
+@pytest.mark.parametrize("forward", FORMS[:-1])
+def test_no_edge(forward: Callable[..., Any]) -> None:
+    require_same(module(forward), X, EDGES[:, :0], WEIGHTS[:0])
 
 
 def test_a_matrix_is_made_once() -> None:
@@ -88,6 +105,25 @@ def test_edges_that_the_module_has() -> None:
             "taken by a product with a weight of each edge [edges, 1], and by a sum at the other "
             "end alone",
         ),
+        *(
+            (
+                forward,
+                "aten.mul.Tensor: rows of nodes at one end of all edges, x[edge_index[0]], may be "
+                "taken by a product with a weight of each edge [edges, 1], and by a sum at the "
+                "other end alone",
+            )
+            for forward in (
+                lambda self, x, e, w: (x @ WIDE)[e[0]] * w,
+                lambda self, x, e, w: x[e[0]] * x[0],
+                lambda self, x, e, w: x[:, 0][e[0]] * w[:, None],
+            )
+        ),
+        (
+            lambda self, x, e, w: x.new_zeros(5, 4).scatter_add(
+                0, e[1][:, None].expand(-1, 3), x[:, :3][e[0]]
+            ),
+            "aten.scatter_add.default: of shape [7, 3] into [5, 4]: must be of as many rows",
+        ),
         (
             lambda self, x, e, w: x.t()[:, e[0]].t(),
             "aten.index.Tensor: not supported: write a product with a sparse matrix, or "
@@ -110,6 +146,10 @@ def test_edges_that_the_module_has() -> None:
             "aten.index_add.default: must add up along the first dimension, from zeros",
         ),
         (
+            lambda self, x, e, w: x.new_zeros(7, 7).index_add(-1, e[1], (x @ WIDE)[e[0]]),
+            "aten.index_add.default: must add up along the first dimension, from zeros",
+        ),
+        (
             lambda self, x, e, w: x.new_zeros(5, 4).index_add(0, e[1], x[e[0]], alpha=2),
             "aten.index_add.default: alpha = 2: must be 1",
         ),
@@ -122,6 +162,18 @@ def test_edges_that_the_module_has() -> None:
             "aten.index_add.default: what is added up: rows of nodes at one end of all edges, "
             "x[edge_index[0]], may be taken by a product with a weight of each edge [edges, 1], "
             "and by a sum at the other end alone",
+        ),
+        *(
+            (
+                forward,
+                "aten.index_add.default: what is added up: rows of nodes at one end of all edges, "
+                "x[edge_index[0]], may be taken by a product with a weight of each edge "
+                "[edges, 1], and by a sum at the other end alone",
+            )
+            for forward in (
+                lambda self, x, e, w: sum_of(torch.full((7,), 2.0), e[0]),
+                lambda self, x, e, w: sum_of(torch.ones(7, 7), e[0]),
+            )
         ),
         (
             lambda self, x, e, w: x[torch.tensor([0, 1])],

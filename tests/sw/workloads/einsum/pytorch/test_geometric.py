@@ -12,7 +12,7 @@ import torch
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.workloads.einsum.pytorch.sources import module_program
-from tests.support.nests.pytorch_modules import compressed_rows
+from tests.support.nests.pytorch_modules import compressed_rows, module
 from tests.support.pytorch_programs import lines, require_same
 
 geometric = pytest.importorskip("torch_geometric.nn")
@@ -71,6 +71,14 @@ def test_zeros_that_are_stored_count_in_a_mean(device: Device) -> None:
     assert matrix._nnz() == 10
     require_same(geometric.SAGEConv(5, 3), X, matrix)
     require_right(device, geometric.SAGEConv(5, 3), X, matrix)
+
+
+def test_zeros_are_lost_in_dense_matrices() -> None:
+    def forward(self, matrix, x):
+        return torch.sparse.mm(matrix.to_dense().to_sparse_csr(), x, "mean")
+
+    with pytest.raises(WorkloadError, match="a mean over entries of a matrix that was dense in"):
+        module_program(module(forward), (MATRIX, X))
 
 
 def test_a_list_of_edges(device: Device) -> None:

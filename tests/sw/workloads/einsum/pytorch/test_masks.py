@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import torch
 from torch.nn import functional
 
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.einsum.pytorch.model import Model
 from tests.support.errors import refused
 from tests.support.nests.pytorch_modules import module
@@ -55,6 +57,7 @@ FORMS: list[Callable[..., Any]] = [
     lambda self, q, k, v, m: (
         (2 - (q @ k.T)).masked_fill(~m, -math.inf).add(v[:, 0]).softmax(-1) @ v
     ),
+    lambda self, q, k, v, m: v.T @ (q @ k.T).masked_fill(~m, -math.inf).softmax(-1).permute(1, 0),
     lambda self, q, k, v, m: functional.scaled_dot_product_attention(q, k, v, m.double().bool()),
     lambda self, q, k, v, m: (q @ k.T).masked_fill(~m, -math.inf).softmax(-1).nan_to_num() @ v,
     lambda self, q, k, v, m: torch.nan_to_num((q @ k.T).where(m, -math.inf).softmax(-1) @ v, 0.0),
@@ -101,7 +104,8 @@ def test_masks_that_are_added() -> None:
         return (q @ k.T + self.mask).softmax(-1) @ v, (later + q @ k.T).softmax(-1) @ v
 
     additive = torch.zeros(SIZE, SIZE, dtype=torch.float64).masked_fill(~FULL, -math.inf)
-    assert not is_dense(require_same(with_buffer(forward, additive), X, Y, Z))
+    model = require_same(with_buffer(forward, additive), X, Y, Z)
+    assert not is_dense(model) and "add_bias" not in model.parameters
     model = require_same(with_buffer(forward, additive + X[:, :1]), X, Y, Z)
     assert not is_dense(model) and "add_bias" in model.parameters
 
@@ -208,6 +212,43 @@ def test_masks_that_are_numbers() -> None:
     require_same(module(forward), X, Y, MASK)
 
 
+def test_a_truth_value_is_a_number_in_the_program() -> None:
+    def forward(self, x, mask):
+        return torch.where(mask, torch.tensor(True), x)
+
+    model = require_same(module(forward), X, MASK[:, :WIDTH])
+    assert model.program.inputs == ("mask", "x")
+
+
+def test_products_that_masks_are_added_to() -> None:
+    """Comparisons are 0 and 1, masked scores -inf, and rows of no entries NaN."""
+
+    def forward(self, x, y, z, mask):
+        where = (z > 0).to(x.dtype)
+        masked = (x @ z.T).masked_fill(~mask, -math.inf)
+        return (
+            torch.addmm(where, mask.to(x.dtype), y),
+            torch.addmm(where, x, y[:4], beta=2, alpha=0.5),
+            torch.baddbmm(where[None], x[None], y[None, :4]),
+            torch.addmv(where[:, 0], x, y[0]),
+            functional.linear(x, y[:4], where[0]),
+            torch.addmm(masked, x, y.T),
+            torch.addmm(masked.softmax(-1), x, y.T),
+        )
+
+    require_same(module(forward), X, Y, Z, MASK)
+
+
+def test_masks_that_are_added_to_products_of_parts() -> None:
+    made = module(
+        lambda self, x, y, z: functional.linear(
+            torch.cat([x, y], -1), self.weight, (z[:3, 0] > 0).to(x.dtype)
+        )
+    )
+    made.weight = torch.nn.Parameter(torch.randn(3, 2 * WIDTH, generator=NOISE))
+    require_same(made, X, Y, Z)
+
+
 def test_scores_that_are_missing_count_as_zero() -> None:
     """A sparse factor has no score where the mask keeps one: greater than all that there are."""
 
@@ -230,6 +271,19 @@ def test_small_masks(size: int) -> None:
         require_same(module(forward), X[:size], Y[:size], Z[:size], mask)
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(0, 3), (3, 0), (0, 0)])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_sums_of_no_weights_are_zero(rows: int, columns: int, dim: int) -> None:
+    """A row without elements has no weight that is not a number."""
+
+    def forward(self: Any, q: Any, k: Any, v: Any, u: Any, m: Any) -> Any:
+        weights = (q @ k.T).masked_fill(~m, -math.inf).softmax(dim)
+        return weights @ v, weights.T @ u, torch.einsum("ij,km->ijm", weights, v)
+
+    mask = torch.zeros(rows, columns, dtype=torch.bool)
+    require_same(module(forward), X[:rows], Y[:columns], Z[:columns], Z[:rows], mask)
+
+
 def test_masks_of_what_is_computed_are_refused() -> None:
     def forward(self, x):
         return x.masked_fill((x * 2).bool(), -math.inf)
@@ -242,16 +296,151 @@ def test_masks_of_what_is_computed_are_refused() -> None:
         require_same(module(forward), X)
 
 
-def test_inputs_are_finite() -> None:
+MOVED: list[Callable[..., Any]] = [
+    lambda self, q, k, v, m: functional.scaled_dot_product_attention(q, k, v, m[1:, 1:]),
+    lambda self, q, k, v, m: functional.scaled_dot_product_attention(q, k, v, ~m[:-1, 1:]),
+    lambda self, q, k, v, m: functional.scaled_dot_product_attention(q, k, v, (m > 0)[1:, 1:]),
+    lambda self, q, k, v, m: functional.scaled_dot_product_attention(
+        q, k, v, m.view(-1)[: SIZE * SIZE].view(SIZE, SIZE)
+    ),
+    lambda self, q, k, v, m: functional.scaled_dot_product_attention(
+        q, k, v, torch.cat([m[:2], m[3:]])[:, :SIZE]
+    ),
+    lambda self, q, k, v, m: functional.scaled_dot_product_attention(q, k, v, m[1:, 2]),
+    lambda self, q, k, v, m: functional.scaled_dot_product_attention(
+        q, k, v, m[1:, 1:].to(q.dtype)
+    ),
+    lambda self, q, k, v, m: (q @ k.T).masked_fill(~m[1:, 1:], -math.inf).softmax(-1) @ v,
+]
+"""Parts of masks, and masks in another shape; the last but one is added, as numbers are."""
+
+
+@pytest.mark.parametrize("forward", MOVED)
+def test_parts_of_masks(forward: Callable[..., Any]) -> None:
+    larger = torch.rand(SIZE + 1, SIZE + 1, generator=NOISE) < 0.6
+    require_same(module(forward), X, Y, Z, larger)
+
+
+def test_masks_of_one_row_broadcast() -> None:
+    """What is masked has one row, and is added to many."""
+
+    def forward(self, q, k):
+        bias = torch.full((1, SIZE), 0.5).masked_fill(~self.mask, -math.inf)
+        return (bias + q @ k.T).softmax(-1)
+
+    require_same(with_buffer(forward, MASK[:1]), X, Y)
+
+
+@pytest.mark.parametrize(
+    ("forward", "type", "problem"),
+    [
+        (
+            lambda self, x, m: x * (m + m).float(),
+            torch.bool,
+            "aten.add.Tensor: of truth values: must be of numbers: convert them by .float()",
+        ),
+        (
+            lambda self, x, m: x * (~m).float(),
+            torch.int64,
+            "aten.bitwise_not.default: of numbers: must be of truth values",
+        ),
+    ],
+)
+def test_truth_values_are_no_numbers(
+    forward: Callable[..., Any], type: torch.dtype, problem: str
+) -> None:
+    place = f"test_masks.py:{forward.__code__.co_firstlineno}"
+    with refused(f"{place}: {problem}"):
+        require_same(module(forward), X, MASK[:, :WIDTH].to(type))
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda self, x, m: ((x @ x.T).masked_fill(~m, -math.inf) * -2).exp(),
+        lambda self, x, m: ((x @ x.T).masked_fill(~m, -math.inf) / -2).exp(),
+        lambda self, x, m: (x @ x.T).masked_fill(~m, -math.inf) * 0,
+        lambda self, x, m: (1 - (x @ x.T).masked_fill(~m, -math.inf)).exp(),
+        lambda self, x, m: (x @ x.T).masked_fill(~m, -math.inf) * x[:, :1].abs(),
+    ],
+)
+def test_what_may_not_keep_the_infinity_of_a_mask(forward: Callable[..., Any]) -> None:
+    """A multiple by what is below 0 has it with the other sign, and one by 0 is NaN."""
+    require_same(module(forward), X + 4, MASK)
+
+
+def test_a_mask_of_one_element_stays_with_it() -> None:
+    def forward(self, x, m):
+        return ((x[:1] @ x[:1].T).masked_fill(~m, -math.inf) + x).softmax(-1)
+
+    with pytest.raises(WorkloadError, match="a mask of one element for many: must have a dimens"):
+        require_same(module(forward), X, torch.ones(1, 1, dtype=torch.bool))
+
+
+ADDITIVE: list[Callable[..., Any]] = [
+    lambda self, q, k, v, m: (q @ k.T + m).softmax(-1) @ v,
+    lambda self, q, k, v, m: ((m + q @ k.T) / 2 + 0.5).softmax(-1) @ v,
+    lambda self, q, k, v, m: torch.add(q @ k.T, m.T).softmax(-1) @ v,
+    lambda self, q, k, v, m: ((q @ k.T)[None] + m[None].to(q.dtype)).softmax(-1) @ v,
+    lambda self, q, k, v, m: (q @ k[1:].T).add(m[:, 1:]).softmax(-1) @ v[1:],
+    lambda self, q, k, v, m: (q[:3] @ k.T + m.chunk(2)[1]).softmax(-1) @ v,
+    lambda self, q, k, v, m: (q @ k.T + m + m.T).softmax(-1).nan_to_num() @ v,
+    lambda self, q, k, v, m: functional.scaled_dot_product_attention(q, k, v, m),
+]
+"""Masks of 0 and -∞ as inputs."""
+
+
+@pytest.mark.parametrize("forward", ADDITIVE)
+def test_masks_of_infinity_that_are_inputs(forward: Callable[..., Any]) -> None:
+    mask = torch.zeros(SIZE, SIZE).masked_fill(~MASK, -math.inf)
+    model = require_same(module(forward), X, Y, Z, mask)
+    assert not is_dense(model)
+    assert re.match(r"m_pattern\((i,j|j,i)\)=kept\(m\(i,j\)\)$", lines(model)[0])
+
+
+def test_a_mask_that_is_an_input_in_another_shape() -> None:
+    mask = torch.zeros(SIZE, SIZE).masked_fill(~MASK, -math.inf)
+    require_same(
+        module(lambda self, q, k, m: ((q @ k.T).flatten() + m.view(-1)).softmax(-1)), X, Y, mask
+    )
+
+
+def test_a_mask_that_is_an_input_broadcasts() -> None:
+    mask = torch.zeros(1, 1, SIZE).masked_fill(torch.arange(SIZE) > 3, -math.inf)
+    model = require_same(module(ADDITIVE[3]), X, Y, Z, mask[0])
+    assert lines(model)[1] == "m_pattern(j)=reshape(m_pattern_whole(i,j))"
+
+
+@pytest.mark.parametrize(
+    ("forward", "problem"),
+    [
+        (lambda self, x, m: m.exp() * x[:, :1], "aten.exp.default: of a mask with -inf that is"),
+        (lambda self, x, m: x @ x.T - m, "aten.sub.Tensor: of a mask with -inf that is an input"),
+        (lambda self, x, m: (m + m).softmax(-1), "aten.add.Tensor: of a mask with -inf that is"),
+        (lambda self, x, m: (m @ x, m[1:]), "aten.matmul.default: of a mask with -inf that is"),
+        (lambda self, x, m: torch.cat([m, m]), "aten.cat.default: of a mask with -inf that is"),
+        (lambda self, x, m: (x @ x.T).masked_fill(m == 0, 1), "eq.Scalar: of a mask with -inf"),
+    ],
+)
+def test_what_else_takes_such_a_mask_is_refused(forward: Callable[..., Any], problem: str) -> None:
+    mask = torch.zeros(SIZE, SIZE).masked_fill(~MASK, -math.inf)
+    with pytest.raises(WorkloadError, match=re.escape(problem)):
+        require_same(module(forward), X, mask)
+
+
+@pytest.mark.parametrize("other", [0.5, math.inf, math.nan])
+def test_such_a_mask_has_no_other_numbers(other: float) -> None:
+    mask = torch.full((SIZE, SIZE), -math.inf)
+    mask[1, 2] = other
     with refused(
-        "forward: mask has -inf: must be finite: a mask that is an input must be of truth values, "
-        "as masked_fill takes it, and one of -inf a buffer"
+        "forward: mask has -inf: a mask that is an input must be of 0 and -inf, or of truth "
+        "values; one with other numbers must be a buffer"
     ):
 
         def forward(self, x, mask):
             return (x @ x.T + mask).softmax(-1)
 
-        require_same(module(forward), X, torch.full((SIZE, SIZE), -math.inf))
+        require_same(module(forward), X, mask)
 
 
 def test_patterns_are_numbers_of_nothing_else() -> None:

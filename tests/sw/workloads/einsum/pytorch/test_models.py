@@ -141,6 +141,20 @@ def test_layers_without_children_end_at_functions() -> None:
     }
 
 
+def test_layers_without_children_end_at_maxima() -> None:
+    def forward(self, a, x):
+        return (a @ x - (a @ x).amax(1, keepdim=True)) @ x.t()
+
+    model = require_same(module(forward), drawn(4, 3), drawn(3, 3))
+    assert layers(model) == {
+        "matmul": "layer1",
+        "matmul_1": "layer1",
+        "amax": "layer1",
+        "sub": "layer1",
+        "matmul_2": "layer2",
+    }
+
+
 class Perceptron(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -26,6 +26,11 @@ CUBE, MATRIX, VECTOR, ONE = drawn(2, 3, 4), drawn(4, 6), drawn(6), torch.tensor(
         (lambda self, x: x.view(2, -1).relu().view(4, 2, 3), (MATRIX,)),
         (lambda self, x: x.flatten() + 1, (CUBE,)),
         (lambda self, x: x.relu().flatten(1), (CUBE,)),
+        (lambda self, x: x.flatten(0, 1) * 2, (CUBE,)),
+        (lambda self, x: x.flatten(-1) * 2, (VECTOR,)),
+        (lambda self, x: x.flatten() * 2, (ONE,)),
+        (lambda self, x: x.unflatten(1, (1, -1)) * 2, (MATRIX,)),
+        (lambda self, x: x[:0].unflatten(1, (2, -1)).sum(0), (MATRIX,)),
         (lambda self, x: x.unflatten(1, (2, -1)).sum(2), (MATRIX,)),
         (lambda self, x: x.t().reshape(4, 6) * 2, (MATRIX,)),
         (lambda self, x: x.relu().t().reshape(4, 6).t(), (MATRIX,)),
@@ -49,6 +54,7 @@ CUBE, MATRIX, VECTOR, ONE = drawn(2, 3, 4), drawn(4, 6), drawn(6), torch.tensor(
         (lambda self, x: torch.cat([x.unsqueeze(1), x.unsqueeze(1)]) * 2, (VECTOR,)),
         (lambda self, x, y: torch.cat([x, y], 1) + y, (drawn(1, 3), drawn(1, 1))),
         (lambda self, x, y: torch.stack([x, y, x * y], 1), (VECTOR, VECTOR)),
+        (lambda self, x: torch.stack([x, x * 2]) * torch.stack([x]), (VECTOR,)),
         (lambda self, x: torch.stack([x, x]) + torch.stack([x, x], -1)[0], (ONE,)),
         (lambda self, x: torch.concat([x, torch.ones(2, 6)]) @ x.t(), (MATRIX,)),
         (lambda self, x: x[1:] * x[:-1], (MATRIX,)),
@@ -57,6 +63,8 @@ CUBE, MATRIX, VECTOR, ONE = drawn(2, 3, 4), drawn(4, 6), drawn(6), torch.tensor(
         (lambda self, x: x.narrow(1, 2, 3) * x.narrow(1, -3, 3), (MATRIX,)),
         (lambda self, x: x.expand(3, 6)[1:, 2:] * 2 + x.expand(3, 6)[0, 2:], (VECTOR,)),
         (lambda self, x: x.chunk(4, 1)[1] * 2, (MATRIX,)),
+        (lambda self, x: torch.cat(x.chunk(4, 1)[::-1], 1) * 2, (MATRIX,)),
+        (lambda self, x: sum(each.sum() for each in x[:, :0].chunk(2, 1)), (MATRIX,)),
         (lambda self, x: x.split(4, 1)[1] * x.split([1, 2, 3], 1)[1], (MATRIX,)),
         (lambda self, x: sum(each * n for n, each in enumerate(x.unbind(1))), (MATRIX,)),
         (lambda self, x: x.relu()[None, 1:2], (MATRIX,)),
@@ -113,10 +121,10 @@ def test_what_is_moved_from_inputs_alone_is_copied() -> None:
     def forward(self, x):
         return torch.cat([x, x])
 
-    assert lines(require_same(module(forward), VECTOR)) == [
-        "cat(i)=concat(x(j),x(k))",
-        "result(i)=cat(i)",
-    ]
+    model = require_same(module(forward), VECTOR)
+    assert lines(model) == ["cat(i)=concat(x(j),x(k))", "result(i)=cat(i)"]
+    assert model.program.shapes == {}
+    assert require_same(module(lambda self, x: x[:, None]), VECTOR).program.shapes == {}
 
 
 def test_sparse_tensors() -> None:

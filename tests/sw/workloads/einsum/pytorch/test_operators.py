@@ -32,6 +32,7 @@ MATRIX, SQUARE, VECTOR, ONE = drawn(3, 4), drawn(4, 4), drawn(4), torch.tensor(0
         lambda self, x: functional.gelu(x - 1) + functional.gelu(x - 1, approximate="tanh"),
         lambda self, x: functional.silu(x).rsqrt() + (x - 1).abs(),
         lambda self, x: functional.leaky_relu(x - 1, 0.2),
+        lambda self, x: functional.leaky_relu((x * 1000).exp(), 0) - functional.relu(1 - x),
         lambda self, x: x.clamp(0.5, 1.5) + x.clamp(min=1) + x.clamp_max(1),
         lambda self, x: x**2 + x**-1 + x**3 + x.square() + x**0.5 + x**-0.5 + x**1,
         lambda self, x: torch.add(x, 1, alpha=2) - torch.sub(x, x, alpha=0.5),

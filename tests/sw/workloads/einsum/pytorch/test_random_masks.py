@@ -22,4 +22,4 @@ def test_random_modules(seed: int) -> None:
 
 
 def test_every_trait_is_drawn() -> None:
-    assert set().union(*(random_masked_module(seed).traits for seed in range(60))) == set(TRAITS)
+    assert set().union(*(random_masked_module(seed).traits for seed in range(150))) == set(TRAITS)

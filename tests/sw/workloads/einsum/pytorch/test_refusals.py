@@ -39,6 +39,17 @@ MATRIX = torch.ones(4, 3)
             "give each head its key and value",
         ),
         (
+            lambda self, x: (
+                lambda y: functional.scaled_dot_product_attention(y, y, y, enable_gqa=True)
+            )(x[None, None]),
+            "aten.scaled_dot_product_attention.default: with dropout or groups: must be without: "
+            "give each head its key and value",
+        ),
+        (
+            lambda self, x: functional.scaled_dot_product_attention(x[:, :0], x[:, :0], x),
+            "aten.scaled_dot_product_attention.default: of vectors of no elements: must be of some",
+        ),
+        (
             lambda self, x: functional.dropout(x, 0.5, True),
             "aten.dropout.default: in training mode: must be in evaluation mode: call eval() of "
             "the module",
@@ -135,6 +146,20 @@ def test_unknown_operators_name_those_that_are_supported() -> None:
         f"{FILE}:{forward.__code__.co_firstlineno + 1}: aten.cumsum.default: not"
     )
     assert "not supported: must be of abs, add, addmm, " in text and len(text) < 1000
+
+
+@pytest.mark.parametrize(
+    ("forward", "name"),
+    [
+        (lambda self, x: x.tril(), "tril.default"),
+        (lambda self, x: x * ((x > 0) & (x < 2)), "__and__.Tensor"),
+    ],
+)
+def test_operators_of_constants_alone_take_no_inputs(
+    forward: Callable[..., Any], name: str
+) -> None:
+    with pytest.raises(WorkloadError, match=rf"aten\.{name}: not supported: must be of abs, "):
+        module_program(module(forward), (MATRIX,))
 
 
 def test_shapes_that_depend_on_values() -> None:

@@ -46,6 +46,16 @@ def test_other_uses_are_of_one_tensor(forward: Callable[..., Any]) -> None:
     assert any("concat" in each for each in lines(model))
 
 
+def test_a_weight_of_one_row_gives_numbers() -> None:
+    def forward(self, x, y):
+        return torch.nn.functional.linear(torch.cat([x, y], 1), self.weight)
+
+    made = module(forward)
+    made.weight = torch.nn.Parameter(torch.arange(6.0) / 4 - 0.5)
+    model = require_same(made, X, Y)
+    assert not any("concat" in each for each in lines(model))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_random_parts(seed: int) -> None:
     random = Random(seed)
