@@ -23,6 +23,7 @@ from rich.console import Console
 
 from gnarl.sw.commands.main import main
 from gnarl.sw.program.atomic import write_text
+from gnarl.sw.runtime.explore import points
 from gnarl.sw.runtime.report.report import JSON_FIELDS
 from gnarl.sw.runtime.run import comparison_report
 from gnarl.sw.runtime.run.session import run_once
@@ -94,7 +95,12 @@ def commands() -> str:
         below = click.Context(command, info_name=name, parent=context, terminal_width=96)
         parts.append(f"## gnarl {name}")
         parts.append(_console(f"gnarl {name} --help", command.get_help(below)))
-    for name, fields in (("run", JSON_FIELDS), ("compare", comparison_report.JSON_FIELDS)):
+    printed = {
+        "run": JSON_FIELDS,
+        "compare": comparison_report.JSON_FIELDS,
+        "explore": points.JSON_FIELDS,
+    }
+    for name, fields in printed.items():
         parts.append(f"## The object that `gnarl {name} --json` prints")
         rows = [f"| `{field}` | {meaning} |" for field, meaning in fields.items()]
         parts.append("\n".join(["| field | what it is |", "| --- | --- |", *rows]))

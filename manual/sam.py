@@ -78,6 +78,7 @@ PARAMETER_TEXTS = {
     "with order 2",
     "lanes": "how many",
     "keep_empty": "every stop ends a fiber, also one right after another stop",
+    "lane": "which lane writes, where each has writers of its own; 0 where there are none",
 }
 
 SETTING_TEXTS = {

@@ -25,6 +25,7 @@ from gnarl.hw.sam.blocks.lookups.locate import Locate
 from gnarl.hw.sam.blocks.lookups.root import Root
 from gnarl.hw.sam.blocks.streams.crd_drop import CrdDrop
 from gnarl.hw.sam.blocks.streams.crd_hold import CrdHold
+from gnarl.hw.sam.blocks.streams.crd_parallelizer import CrdParallelizer
 from gnarl.hw.sam.blocks.streams.crd_to_point import CrdToPoint
 from gnarl.hw.sam.blocks.streams.parallelizer import Parallelizer
 from gnarl.hw.sam.blocks.streams.point_to_crd import PointToCrd
@@ -32,6 +33,7 @@ from gnarl.hw.sam.blocks.streams.repeat import Repeat
 from gnarl.hw.sam.blocks.streams.repeat_signal_generator import RepeatSignalGenerator
 from gnarl.hw.sam.blocks.streams.serializer import Serializer
 from gnarl.hw.sam.blocks.streams.val_drop import ValDrop
+from gnarl.hw.sam.blocks.streams.val_serializer import ValSerializer
 from gnarl.hw.sam.blocks.values.alu import Alu
 from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
 from gnarl.hw.sam.blocks.values.reduce import Reduce
@@ -303,10 +305,30 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
             {"lanes": 2},
         ),
     ),
+    "crdparallelizer": (
+        Entry(
+            CrdParallelizer,
+            Example(
+                {"crd": "4 7 9 S0 S0 D", "i": "0 1 2 S0 S0 D"},
+                {"o0": "0 S0 S0 D", "o1": "1 2 S0 S0 D"},
+            ),
+            {"lanes": 2},
+        ),
+    ),
     "serializer": (
         Entry(
             Serializer,
             Example({"i0": "1 2 S0 4 S2 D", "i1": "3 S1 D"}, {"o": "1 2 S0 3 S1 4 S2 D"}),
+            {"lanes": 2},
+        ),
+    ),
+    "valserializer": (
+        Entry(
+            ValSerializer,
+            Example(
+                {"crd": "4 7 9 S0 S0 D", "i0": "0 2 S0 D", "i1": "1 0 S0 D"},
+                {"out_val": "0 1 2 S0 S0 D"},
+            ),
             {"lanes": 2},
         ),
     ),

@@ -26,6 +26,7 @@ from gnarl.hw.sam.blocks.lookups.locate import Locate
 from gnarl.hw.sam.blocks.lookups.root import Root
 from gnarl.hw.sam.blocks.streams.crd_drop import CrdDrop
 from gnarl.hw.sam.blocks.streams.crd_hold import CrdHold
+from gnarl.hw.sam.blocks.streams.crd_parallelizer import CrdParallelizer
 from gnarl.hw.sam.blocks.streams.crd_to_point import CrdToPoint
 from gnarl.hw.sam.blocks.streams.parallelizer import Parallelizer
 from gnarl.hw.sam.blocks.streams.point_to_crd import PointToCrd
@@ -33,6 +34,7 @@ from gnarl.hw.sam.blocks.streams.repeat import Repeat
 from gnarl.hw.sam.blocks.streams.repeat_signal_generator import RepeatSignalGenerator
 from gnarl.hw.sam.blocks.streams.serializer import Serializer
 from gnarl.hw.sam.blocks.streams.val_drop import ValDrop
+from gnarl.hw.sam.blocks.streams.val_serializer import ValSerializer
 from gnarl.hw.sam.blocks.values.alu import Alu
 from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
 from gnarl.hw.sam.blocks.values.reduce import Reduce
@@ -44,7 +46,7 @@ from gnarl.hw.sam.blocks.writers.value_writer import ValueWriter
 from gnarl.hw.sam.token import LEVEL_BITS
 from tests.hw.sam.formal.mutant import MUTATIONS, Mutant
 from tests.support.sam import cases
-from tests.support.sam.cases import ACCUMULATOR_WORDS, ARRAY_WORDS, LANES, Case
+from tests.support.sam.cases import ACCUMULATOR_WORDS, ARRAY_WORDS, CRD_LANES, LANES, Case
 from tests.support.sam.tokens import parse_stream
 
 WIDTH = 32
@@ -89,6 +91,9 @@ def _index_blocks() -> dict[str, Spec]:
         "crd_to_point": Spec(lambda: CrdToPoint(WIDTH), cases.to_points),
         "point_to_crd": Spec(lambda: PointToCrd(WIDTH), cases.from_points),
         "parallelizer": Spec(lambda: Parallelizer(WIDTH, LANES), cases.deal),
+        "crd_parallelizer": Spec(
+            lambda: CrdParallelizer(WIDTH, WIDTH, CRD_LANES), cases.deal_by_crd
+        ),
         "serializer": Spec(lambda: Serializer(WIDTH, LANES), cases.collect),
         "compressed_writer": Spec(
             lambda: CompressedWriter(WIDTH, ARRAY_WORDS, False),
@@ -119,6 +124,10 @@ def _value_blocks(name: str) -> dict[str, Spec]:
         ),
         "drop_values": Spec(
             lambda: ValDrop(WIDTH, format), partial(cases.drop_values, format=name)
+        ),
+        "val_serializer": Spec(
+            lambda: ValSerializer(WIDTH, format.width, LANES),
+            partial(cases.collect_values, format=name),
         ),
         "value_writer": Spec(
             lambda: ValueWriter(format, WIDTH, ARRAY_WORDS),

@@ -24,6 +24,11 @@ FUNCTIONS = ("relu", "exp", "reciprocal", "sqrt", "gelu", "sigmoid", "tanh", "lo
 REDUCTIONS = ("add", "max")
 MAX_ACCUMULATOR_ORDER = 2
 MAX_LANES = 16
+"""Of a block; a loop may have more, by trees of blocks."""
+SUM_LANES = (2, 4, 8, 16)
+"""Lanes by which a loop may be summed: coordinates are dealt by their last bits."""
+DEALERS = ("parallelizer", "crdparallelizer")
+"""Types of blocks that deal what comes in at ``i`` to lanes."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,7 @@ def _ports(*named: str) -> tuple[Port, ...]:
 _INDEX = Parameter("index", str, "")
 _TENSOR = Parameter("tensor", str, "")
 _LEVEL = Parameter("level", int, 0)
+_LANE = Parameter("lane", int, 0)
 _ANY = (CRD, REF, VAL)
 _SIZE = Setting("size")
 _WORDS = Setting("words", coordinates=BITVECTOR_BITS)
@@ -183,6 +189,10 @@ def _lanes(prefix: str) -> Callable[[Parameters], tuple[Port, ...]]:
     )
 
 
+def _values_of_lanes(parameters: Parameters) -> tuple[Port, ...]:
+    return Port("crd", (CRD,)), *(Port(f"i{lane}", (VAL,)) for lane in range(parameters["lanes"]))
+
+
 _JOINS = ("crd0", (CRD,)), ("ref0", (REF, VAL)), ("crd1", (CRD,)), ("ref1", (REF, VAL))
 _JOIN_INPUTS = tuple(Port(name, kinds) for name, kinds in _JOINS)
 _JOIN_OUTPUTS = (*_ports("out_crd"), Port("out_ref0", (REF, VAL)), Port("out_ref1", (REF, VAL)))
@@ -192,6 +202,7 @@ _OUT_OUTER_INNER = Port("out_outer", (CRD,)), Port("out_inner", (CRD, VAL))
 _COORDINATES = Port("outer", (CRD,)), Port("inner", (CRD,))
 _OUT_COORDINATES = Port("out_outer", (CRD,)), Port("out_inner", (CRD,))
 _LANES = Parameter("lanes", tuple(range(2, MAX_LANES + 1)), 2)
+_SUM_LANES = Parameter("lanes", SUM_LANES, 2)
 
 BLOCK_TYPES: dict[str, BlockType] = {
     kind.name: kind
@@ -280,7 +291,14 @@ BLOCK_TYPES: dict[str, BlockType] = {
         _type("crdtopoint", _COORDINATES, _OUT_COORDINATES),
         _type("pointtocrd", _COORDINATES, _OUT_COORDINATES),
         _type("parallelizer", (Port("i", _ANY),), _lanes("o"), _LANES),
+        _type(
+            "crdparallelizer",
+            (Port("i", _ANY), Port("crd", (CRD,))),
+            _lanes("o"),
+            _SUM_LANES,
+        ),
         _type("serializer", _lanes("i"), (Port("o", _ANY),), _LANES),
+        _type("valserializer", _values_of_lanes, _ports("out_val"), _LANES),
         _type(
             "fiberwrite",
             _ports("crd"),
@@ -290,6 +308,7 @@ BLOCK_TYPES: dict[str, BlockType] = {
             _INDEX,
             Parameter("format", LEVEL_FORMATS, COMPRESSED),
             Parameter("keep_empty", (False, True), False),
+            _LANE,
             settings=lambda parameters: (_WORDS,) if parameters["format"] == BITVECTOR else (),
             arrays=_written_arrays,
             counts=_written_counts,
@@ -299,6 +318,7 @@ BLOCK_TYPES: dict[str, BlockType] = {
             _ports("val"),
             (),
             _TENSOR,
+            _LANE,
             arrays=_always(Array("vals", of_values=True, writes=True)),
             counts=_always("entries"),
         ),

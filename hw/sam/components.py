@@ -21,6 +21,7 @@ from gnarl.hw.sam.blocks.lookups.locate import Locate
 from gnarl.hw.sam.blocks.lookups.root import Root
 from gnarl.hw.sam.blocks.streams.crd_drop import CrdDrop
 from gnarl.hw.sam.blocks.streams.crd_hold import CrdHold
+from gnarl.hw.sam.blocks.streams.crd_parallelizer import CrdParallelizer
 from gnarl.hw.sam.blocks.streams.crd_to_point import CrdToPoint
 from gnarl.hw.sam.blocks.streams.parallelizer import Parallelizer
 from gnarl.hw.sam.blocks.streams.point_to_crd import PointToCrd
@@ -28,6 +29,7 @@ from gnarl.hw.sam.blocks.streams.repeat import Repeat
 from gnarl.hw.sam.blocks.streams.repeat_signal_generator import RepeatSignalGenerator
 from gnarl.hw.sam.blocks.streams.serializer import Serializer
 from gnarl.hw.sam.blocks.streams.val_drop import ValDrop
+from gnarl.hw.sam.blocks.streams.val_serializer import ValSerializer
 from gnarl.hw.sam.blocks.values.alu import Alu
 from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
 from gnarl.hw.sam.blocks.values.reduce import Reduce
@@ -157,7 +159,13 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     "crdtopoint": _of_width(CrdToPoint),
     "pointtocrd": _of_width(PointToCrd),
     "parallelizer": lambda block, widths, config: Parallelizer(widths["i"], block["lanes"]),
+    "crdparallelizer": lambda block, widths, config: CrdParallelizer(
+        widths["crd"], widths["i"], block["lanes"]
+    ),
     "serializer": lambda block, widths, config: Serializer(widths["i0"], block["lanes"]),
+    "valserializer": lambda block, widths, config: ValSerializer(
+        widths["crd"], config.width, block["lanes"]
+    ),
     "fiberwrite": _writer,
     "valwrite": lambda block, widths, config: ValueWriter(
         config.number_format, config.index_bits, config.array_words

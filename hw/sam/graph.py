@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import Any
 
 import networkx as nx
@@ -182,18 +183,31 @@ class Graph:
         return graph
 
     def topological(self) -> list[Block]:
-        """Blocks after those that feed them. Raises ``ConfigError`` for a loop."""
-        order = nx.DiGraph(self.networkx())
-        try:
-            names = list(nx.lexicographical_topological_sort(order, key=self._places.__getitem__))
-        except nx.NetworkXUnfeasible:
-            loop = " -> ".join(source for source, _ in nx.find_cycle(order))
-            raise ConfigError([f"graph: blocks feed themselves: {loop}"]) from None
-        return [self[name] for name in names]
+        """Blocks after those that feed them, otherwise as they are. Raises ``ConfigError`` for a
+        loop."""
+        return list(self._ordered)
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {block.name: place for place, block in enumerate(self.blocks)}
+    def _ordered(self) -> tuple[Block, ...]:
+        places = {block.name: place for place, block in enumerate(self.blocks)}
+        fed_by = [0] * len(self.blocks)
+        for edge in self.edges:
+            fed_by[places[edge.target]] += 1
+        ready = [place for place, count in enumerate(fed_by) if not count]  # a heap
+        found = []
+        while ready:
+            block = self.blocks[heappop(ready)]
+            found.append(block)
+            for name in block.outputs:
+                for edge in self.readers.get((block.name, name), ()):
+                    place = places[edge.target]
+                    fed_by[place] -= 1
+                    if not fed_by[place]:
+                        heappush(ready, place)
+        if len(found) < len(self.blocks):
+            loop = " -> ".join(source for source, *_ in nx.find_cycle(self.networkx()))
+            raise ConfigError([f"graph: blocks feed themselves: {loop}"])
+        return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON's types only."""

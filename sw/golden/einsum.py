@@ -10,8 +10,11 @@ A part without an index is the same at all its coordinates. A reduction is where
 coordinate of what is reduced; reduced to a scalar, it is there anyway.
 
 A sum is of what is there, one index at a time, the innermost loop's first, and in ascending order
-of coordinates; loops without an order run in order of appearance, the result's indices first. A
-``max`` has 0 among its numbers where the part is missing at any coordinate, a ``greatest`` has not.
+of coordinates; loops without an order run in order of appearance, the result's indices first.
+Where an index has lanes and its loop is around others of what is summed, coordinates that are equal
+modulo their number are summed so, and then neighbours of these sums, in pairs, and pairs of pairs;
+a sum of nothing is 0. A ``max`` has 0 among its numbers where the part is missing at any
+coordinate, a ``greatest`` has not.
 ``a/b`` is ``a*reciprocal(b)``, rounded twice; ``-a`` is ``a*-1``.
 
 Graphs are not held to this where they multiply what is missing by infinity: a loop that must have
@@ -45,7 +48,7 @@ from gnarl.sw.golden.relations import (
     united,
 )
 from gnarl.sw.workloads.einsum.program import Einsum, EinsumExpression, EinsumProgram
-from gnarl.sw.workloads.einsum.rearrangement import Coo, Rearrangement, Stored
+from gnarl.sw.workloads.einsum.rearrangement import Coo, Kept, Rearrangement, Stored
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import TensorFormat
@@ -60,8 +63,12 @@ def evaluate(
     tensors: Mapping[str, Tensor],
     format: str,
     keep: Collection[str] = (),
+    lanes: Mapping[str, int] = {},
 ) -> dict[str, Entries]:
     """Results, and the tensors to ``keep``, bit for bit, by name: entries with words, uint32.
+
+    lanes
+        powers of two: by how many partial sums an index is summed, where others lie inside.
 
     Missing entries are 0, and stored ones may be. ``tensors`` has the inputs, which may be infinite
     or NaN, and tensors of whose indices some are in no operand, for their shapes. Raises
@@ -69,7 +76,7 @@ def evaluate(
     ``WorkloadError`` for sizes that do not agree, ``CapacityError`` for more points than
     ``DENSE_LIMIT``.
     """
-    return evaluate_with(Words(format), program, tensors, keep)
+    return evaluate_with(Words(format), program, tensors, keep, lanes)
 
 
 def reference(
@@ -85,6 +92,7 @@ def evaluate_with(
     program: EinsumProgram,
     tensors: Mapping[str, Tensor],
     keep: Collection[str] = (),
+    lanes: Mapping[str, int] = {},
 ) -> dict[str, Entries]:
     """Evaluates as ``evaluate`` does, with other numbers."""
     sizes = program_shapes(program, {name: each.shape for name, each in tensors.items()}).indices
@@ -94,14 +102,14 @@ def evaluate_with(
     kept = dict[str, Entries]()
     for statement in program.statements:
         own = sizes[statement.name]
-        if isinstance(statement, Rearrangement) and isinstance(statement.how, Coo | Stored):
+        if isinstance(statement, Rearrangement) and isinstance(statement.how, Coo | Stored | Kept):
             first, *values = statement.operands
             tensor = tensors[first.tensor]
             relation = of_coordinates(statement, tensor, [*map(operands.at, values)], own, numbers)
         elif isinstance(statement, Rearrangement):
             relation = rearranged(statement, [*map(operands.at, statement.operands)], own, numbers)
         else:
-            relation = evaluate_statement(statement, operands, own, numbers)
+            relation = evaluate_statement(statement, operands, own, numbers, lanes)
         operands.add(statement.result, relation)
         if statement.name in wanted:
             kept[statement.name] = entries(relation, statement.result.indices)
@@ -182,10 +190,14 @@ def entries(relation: Relation, indices: Sequence[str]) -> Entries:
 
 
 def evaluate_statement(
-    statement: Einsum, operands: Operands, sizes: Mapping[str, int], numbers: Numbers
+    statement: Einsum,
+    operands: Operands,
+    sizes: Mapping[str, int],
+    numbers: Numbers,
+    lanes: Mapping[str, int] = {},
 ) -> Relation:
-    """The tensor that a statement computes, at its indices."""
-    return _Evaluation(statement, operands, sizes, numbers).result()
+    """The tensor that a statement computes, at its indices; ``lanes`` as of ``evaluate``."""
+    return _Evaluation(statement, operands, sizes, numbers, lanes).result()
 
 
 _Formula: TypeAlias = "Relation | Constant | Call[_Formula]"
@@ -199,12 +211,14 @@ class _Evaluation:
         operands: Operands,
         sizes: Mapping[str, int],
         numbers: Numbers,
+        lanes: Mapping[str, int],
     ) -> None:
         self._statement = statement
         self._operands = operands
         self._sizes = sizes
         self._numbers = numbers
         self._inner_first = (statement.order or statement.indices)[::-1]
+        self._lanes = lanes
 
     def result(self) -> Relation:
         formula = self._formula(self._statement.expression)
@@ -255,13 +269,35 @@ class _Evaluation:
         first = np.flatnonzero(begins)
         lengths = np.diff(np.append(first, points.count))
         if op == "sum":
-            numbers = self._numbers.totals("add", numbers, lengths)
+            if self._has_lanes(index, rest):
+                lane = points.columns[index] % self._lanes[index]
+                numbers = self._sums_of_lanes(numbers, lengths, lane, self._lanes[index])
+            else:
+                numbers = self._numbers.totals("add", numbers, lengths)
         else:
             numbers = self._numbers.totals("max", numbers, lengths)
         if op == "max":
             with_zero = self._numbers.apply("max", numbers, np.zeros_like(numbers))
             numbers = np.where(lengths < self._sizes[index], with_zero, numbers)
         return Points(len(first), {name: points.columns[name][first] for name in rest}), numbers
+
+    def _has_lanes(self, index: str, rest: Collection[str]) -> bool:
+        """Whether an index is summed by lanes, around one of the loops that are left."""
+        inside = self._inner_first[: self._inner_first.index(index)]
+        return index in self._lanes and not set(inside).isdisjoint(rest)
+
+    def _sums_of_lanes(
+        self, numbers: np.ndarray, lengths: np.ndarray, lane: np.ndarray, lanes: int
+    ) -> np.ndarray:
+        """A sum of each run of ``lengths`` numbers, whose lanes are given: by lanes first."""
+        place = np.repeat(np.arange(len(lengths)) * lanes, lengths) + lane
+        counts = np.bincount(place, minlength=len(lengths) * lanes)
+        ordered = numbers[np.argsort(place, kind="stable")]
+        sums = np.zeros(len(counts), self._numbers.dtype)
+        sums[counts > 0] = self._numbers.totals("add", ordered, counts[counts > 0])
+        while len(sums) > len(lengths):
+            sums = self._numbers.apply("add", sums[::2], sums[1::2])
+        return sums
 
     # Where a formula is.
 

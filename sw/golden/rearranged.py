@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,9 +17,11 @@ from gnarl.sw.golden.relations import (
     require_capacity,
     row_keys,
 )
-from gnarl.sw.workloads.einsum.coordinates import listed
+from gnarl.sw.golden.words import RangeError
+from gnarl.sw.workloads.einsum.coordinates import left_by, listed
 from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
+    Kept,
     Pattern,
     Rearrangement,
     Reshape,
@@ -72,7 +75,10 @@ def of_coordinates(
     first = statement.operands[0]
     if isinstance(statement.how, Stored):
         columns = dict(zip(first.indices, tensor.coordinates.T, strict=True))
-        return Relation(Points(tensor.nnz, columns), numbers.of(np.ones(tensor.nnz)))
+        return _ones(columns, tensor.nnz, numbers)
+    if isinstance(statement.how, Kept):
+        places = left_by(first.tensor, tensor)
+        return _ones(dict(zip(first.indices, places.T, strict=True)), len(places), numbers)
     indices = statement.result.indices
     coordinates = listed(first.tensor, tensor, [sizes[index] for index in indices])
     count = len(coordinates)
@@ -145,6 +151,18 @@ def _pattern(
     require_capacity(math.prod(shape))
     elements = np.zeros(shape)
     elements[tuple(whole.points.columns[index] for index in indices)] = numbers.reals(whole.numbers)
+    how = replace(how, number=_known(how.number, numbers))
     places = np.argwhere(how.of(elements.ravel()).reshape(shape))
-    columns = dict(zip(indices, places.T, strict=True))
-    return Relation(Points(len(places), columns), numbers.of(np.ones(len(places))))
+    return _ones(dict(zip(indices, places.T, strict=True)), len(places), numbers)
+
+
+def _known(number: float, numbers: Numbers) -> float:
+    """The number as elements have it; itself, where none is as large."""
+    try:
+        return float(numbers.reals(numbers.of(np.array([number])))[0])
+    except RangeError:
+        return number
+
+
+def _ones(columns: dict[str, np.ndarray], count: int, numbers: Numbers) -> Relation:
+    return Relation(Points(count, columns), numbers.of(np.ones(count)))

@@ -237,7 +237,7 @@ def test_disasm_lists_blocks_with_what_they_read(tmp_path: Path) -> None:
     assert gnarl("compile", CONFIG, COPY, "-o", program).exit_code == 0
     lines = gnarl("disasm", program).stdout.splitlines()
     assert lines[0] == "root: root"
-    assert "write_X_vals: valwrite tensor=X val=vals_B.out_val" in lines
+    assert "write_X_vals: valwrite tensor=X lane=0 val=vals_B.out_val" in lines
 
 
 def test_a_configuration_that_names_its_expression(operands: list[str]) -> None:

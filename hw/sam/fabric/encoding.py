@@ -28,6 +28,7 @@ from gnarl.hw.sam.block_types import (
     FUNCTIONS,
     MAX_LANES,
     REDUCTIONS,
+    SUM_LANES,
     VAL,
     Array,
     Port,
@@ -159,8 +160,12 @@ def _unit_types() -> list[UnitType]:
         ),
         *(
             UnitType(f"{name}_{lanes}", name, (Variant({"lanes": lanes}),))
-            for name in ("parallelizer", "serializer")
+            for name in ("parallelizer", "serializer", "valserializer")
             for lanes in range(2, MAX_LANES + 1)
+        ),
+        *(
+            UnitType(f"crdparallelizer_{lanes}", "crdparallelizer", (Variant({"lanes": lanes}),))
+            for lanes in SUM_LANES
         ),
         UnitType("fiberwrite", "fiberwrite", (Variant({"format": DENSE}), *compressed)),
         UnitType("fiberwrite_bitvector", "fiberwrite", tuple(bitvector)),

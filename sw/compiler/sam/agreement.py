@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gnarl.hw.lib.errors import WorkloadError, short
-from gnarl.hw.sam.block_types import BITVECTOR, DENSE
+from gnarl.hw.sam.block_types import BITVECTOR, DEALERS, DENSE
 from gnarl.hw.sam.graph import Block, Edge, Graph
 from gnarl.hw.sam.unit import WRITERS
 from gnarl.sw.compiler.sam.dot_write import JOINERS
@@ -129,7 +129,7 @@ def walked_indices(graph: Graph, tensor: str, edge: Edge | None) -> tuple[str, .
                     f"its references reach values of {tensor}"
                 )
             indices.append(block["index"])
-        port = "i" if block.type == "parallelizer" else "ref"
+        port = "i" if block.type in DEALERS else "ref"
         if block.type in (*JOINERS, "bitvectorexpand"):
             port = edge.output.removeprefix("out_")
         edge = graph.drivers.get((block.name, port))

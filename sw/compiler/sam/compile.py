@@ -32,7 +32,7 @@ from gnarl.sw.compiler.sam.graph_pass import (
     launch_texts,
     state_texts,
 )
-from gnarl.sw.compiler.sam.host_steps import WHOLE_NUMBERS, coordinate_lists, host_step
+from gnarl.sw.compiler.sam.host_steps import HOST_NUMBERS, host_step
 from gnarl.sw.compiler.sam.lower import LOWERING, lower
 from gnarl.sw.compiler.sam.placement import NO_PLACES, PlacedLaunch, own_places, places
 from gnarl.sw.compiler.sam.plan import Plan, kernel_of_statement
@@ -48,6 +48,7 @@ from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.program import Program
 from gnarl.sw.program.tensor_spec import TensorSpec
 from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.einsum.rearranged_check import inputs_of_hosts
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import program_text
 from gnarl.sw.workloads.tensor.parser import parse
@@ -177,7 +178,7 @@ def _model_program(
             )
         )
     formats = stored_formats(program, _regions(state))
-    types = dict.fromkeys(coordinate_lists(program), WHOLE_NUMBERS)
+    types = dict.fromkeys(inputs_of_hosts(program.statements), HOST_NUMBERS)
     specs = {
         name: TensorSpec(name, shapes[name], types.get(name, config.format), storage_of(format))
         for name, format in formats.items()

@@ -11,10 +11,12 @@ Leiserson and Saxe, "Retiming Synchronous Circuitry", Algorithmica 6, 1991, sect
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.config import SamConfig
@@ -22,6 +24,7 @@ from gnarl.hw.sam.graph import DEPTHS, Edge, Graph
 from gnarl.sw.compiler.sam.streams import Output, StreamTable, trace
 
 _TOKEN_BITS = 2  # beside the payload
+_SLACK = 16
 
 Indices = tuple[str, ...]
 """Those of loops, outermost first."""
@@ -37,7 +40,7 @@ _LOOKING_AHEAD = {"fiberlookup": ("ref",), "bitvectorlookup": ("ref",)}
 
 
 def size_queues(
-    graph: Graph, longest: Mapping[str, int], config: SamConfig, slack: int = 16
+    graph: Graph, longest: Mapping[str, int], config: SamConfig, slack: int = _SLACK
 ) -> Graph:
     """The graph with depths for those queues in which a fiber waits for what is made of it.
 
@@ -51,12 +54,35 @@ def size_queues(
     ``WorkloadError`` for an index that ``longest`` lacks, and for what would be deeper than
     ``DEPTHS``. O(loops · edges³).
     """
-    waiting: dict[Edge, int] = {}
-    fibers: set[Edge] = set()
-    for _, tokens, held in _waits(graph, trace(graph), longest, config):
-        fibers.update(edge for edge in held if tokens[edge] > 1)
-        for edge, passing in held.items():
-            waiting[edge] = waiting.get(edge, 0) + passing
+    (sized,) = size_all_queues([(graph, longest)], config, slack)
+    return sized
+
+
+def size_all_queues(
+    graphs: Sequence[tuple[Graph, Mapping[str, int]]], config: SamConfig, slack: int = _SLACK
+) -> list[Graph]:
+    """Each graph as ``size_queues`` has it, with the longest fibers that come with it: one linear
+    program for all of them takes hardly longer than that of one."""
+    groups = [list(_groups(graph, trace(graph), longest)) for graph, longest in graphs]
+    lags = _lags(config, [case for own in groups for group in own for case in group])
+    sized = []
+    for (graph, _), own in zip(graphs, groups, strict=True):
+        waiting: dict[Edge, int] = {}
+        fibers: set[Edge] = set()
+        for group in own:
+            held = _held(group, lags)
+            fibers.update(edge for edge in held if group[0].tokens[edge] > 1)
+            for edge, passing in held.items():
+                waiting[edge] = waiting.get(edge, 0) + passing
+        sized.append(_with_room(graph, waiting, fibers, config, slack))
+    return sized
+
+
+def _with_room(
+    graph: Graph, waiting: Mapping[Edge, int], fibers: Set[Edge], config: SamConfig, slack: int
+) -> Graph:
+    """The graph with queues in which so many tokens wait, and ``slack`` more where these are
+    ``fibers``."""
     depths = {}
     for edge, passing in waiting.items():
         depth = passing + (slack if edge in fibers else 0)
@@ -73,33 +99,49 @@ def waiting_indices(graph: Graph, longest: Mapping[str, int], config: SamConfig)
     """Indices whose fibers wait in queues, for ``longest`` as ``size_queues`` takes it: of others
     they may be longer."""
     table = trace(graph)
+    groups = list(_groups(graph, table, longest))
+    lags = _lags(config, [case for group in groups for case in group])
     return {
         index
-        for around, tokens, held in _waits(graph, table, longest, config)
-        for edge in held
-        if tokens[edge] > 1
-        for index in _indices(edge, table)[len(around) :]
+        for group in groups
+        for edge in _held(group, lags)
+        if group[0].tokens[edge] > 1
+        for index in _indices(edge, table)[len(group[0].around) :]
     }
 
 
-def _waits(
-    graph: Graph, table: StreamTable, longest: Mapping[str, int], config: SamConfig
-) -> Iterator[tuple[Indices, Mapping[Edge, int], Mapping[Edge, int]]]:
-    """Loops around blocks that are late together, how many tokens pass each edge in an iteration of
-    these, and how many of them wait at those edges where some do."""
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """Blocks of a graph that are late together in the loops ``around``, and how many tokens pass
+    each edge in an iteration of these."""
+
+    graph: Graph
+    around: Indices
+    late: Set[str]
+    tokens: Mapping[Edge, int]
+
+
+def _groups(
+    graph: Graph, table: StreamTable, longest: Mapping[str, int]
+) -> Iterator[Sequence[_Case]]:
+    """For loops around blocks that are late the cases in which something waits."""
     for around, cases in _late_blocks(graph, table):
-        held: dict[Edge, int] = {}
-        tokens: dict[Edge, int] = {}
-        for late in cases:
-            if _all_in_step(graph, late):
-                continue
+        waiting = [late for late in cases if not _all_in_step(graph, late)]
+        if waiting:
             tokens = {edge: _tokens(edge, table, around, longest) for edge in graph.edges}
-            for edge, lag in _lags(graph, config, tokens, late).items():
-                passing = lag * tokens[edge]
-                if tokens[edge] > 1:
-                    passing -= 1  # the last stop, which nothing waits for
-                held[edge] = max(held.get(edge, 0), passing)
-        yield around, tokens, held
+            yield [_Case(graph, around, late, tokens) for late in waiting]
+
+
+def _held(group: Sequence[_Case], lags: Mapping[_Case, Mapping[Edge, int]]) -> dict[Edge, int]:
+    """Tokens that wait at those edges where some do, in one case or another."""
+    held: dict[Edge, int] = {}
+    for case in group:
+        for edge, lag in lags[case].items():
+            passing = lag * case.tokens[edge]
+            if case.tokens[edge] > 1:
+                passing -= 1  # the last stop, which nothing waits for
+            held[edge] = max(held.get(edge, 0), passing)
+    return held
 
 
 def _late_blocks(graph: Graph, table: StreamTable) -> Iterator[tuple[Indices, list[set[str]]]]:
@@ -143,16 +185,47 @@ def _tokens(edge: Edge, table: StreamTable, around: Indices, longest: Mapping[st
     return prod(outer) * (inner + 1)
 
 
-def _lags(
-    graph: Graph, config: SamConfig, tokens: Mapping[Edge, int], late: set[str]
-) -> dict[Edge, int]:
-    """Iterations by which an edge's end lags behind what its begin gives, where it does.
-
-    ``tokens`` pass an edge in an iteration; blocks that are ``late`` give theirs one later.
-    """
+def _lags(config: SamConfig, cases: Sequence[_Case]) -> dict[_Case, dict[Edge, int]]:
+    """For each case the iterations by which an edge's end lags behind what its begin gives, where
+    it does: blocks that are late give theirs one later."""
+    if not cases:
+        return {}
     # Imported here, as it takes as long as all else together.
     from scipy.optimize import linprog
+    from scipy.sparse import block_diag
 
+    programs = [_linear_program(case, config) for case in cases]
+    found = linprog(
+        np.concatenate([bits for bits, _, _ in programs]),
+        block_diag([ahead for _, ahead, _ in programs], format="csr"),
+        -np.concatenate([own for _, _, own in programs]),
+        bounds=[
+            (0, len(case.late))
+            for case, (bits, *_) in zip(cases, programs, strict=True)
+            for _ in bits
+        ],
+        method="highs-ds",
+    )
+    sizes = np.cumsum([len(bits) for bits, _, _ in programs])
+    lags = {}
+    for case, (_, ahead, own), numbers in zip(
+        cases, programs, np.split(found.x, sizes[:-1]), strict=True
+    ):
+        behind = np.rint(-ahead @ numbers).astype(int) - own.astype(int)
+        lags[case] = {
+            edge: int(lag)
+            for edge, lag in zip(case.graph.edges, behind, strict=True)
+            if lag and case.graph[edge.source].type != "root"
+        }
+    return lags
+
+
+def _linear_program(
+    case: _Case, config: SamConfig
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Bits that wait by each block's number of iterations; for each edge by how many its begin is
+    ahead of its end, as a row of factors; and how many it must be at least."""
+    graph = case.graph
     place = {block.name: number for number, block in enumerate(graph.blocks)}
     ahead = np.zeros((len(graph.edges), len(place)))
     bits = np.zeros(len(place))
@@ -161,18 +234,11 @@ def _lags(
         row[place[edge.target]] -= 1
         if graph[edge.source].type != "root":  # two tokens in all
             kind = graph.kind_of_stream(edge.source, edge.output)
-            bits -= row * tokens[edge] * (config.stream_width(kind) + _TOKEN_BITS)
-    own = [edge.source in late for edge in graph.edges]
-    found = linprog(bits, ahead, -np.array(own, float), bounds=(0, len(late)), method="highs-ds")
-    lags = np.rint(-ahead @ found.x).astype(int) - own
-    return {
-        edge: int(lag)
-        for edge, lag in zip(graph.edges, lags, strict=True)
-        if lag and graph[edge.source].type != "root"
-    }
+            bits -= row * case.tokens[edge] * (config.stream_width(kind) + _TOKEN_BITS)
+    return bits, ahead, np.array([edge.source in case.late for edge in graph.edges], float)
 
 
-def _all_in_step(graph: Graph, late: set[str]) -> bool:
+def _all_in_step(graph: Graph, late: Set[str]) -> bool:
     """Whether no edge's end need lag behind its begin: all ways from one block to another, in
     either direction of the edges, have as many late blocks."""
     ways: dict[str, list[tuple[str, int]]] = {block.name: [] for block in graph.blocks}

@@ -11,7 +11,8 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.graph import Block, Edge, Graph
 from gnarl.sw.compiler.sam.agreement import walked_indices
 from gnarl.sw.compiler.sam.drops import writers_of
-from gnarl.sw.compiler.sam.streams import trace
+from gnarl.sw.compiler.sam.lane_sums import summed_lanes
+from gnarl.sw.compiler.sam.streams import lane_of, trace
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant
 from gnarl.sw.workloads.tensor.notation import SIGNS, Binding, Sum, Written, binding, text_of
 from gnarl.sw.workloads.tensor.storage import TensorFormat
@@ -45,6 +46,11 @@ class _Reader:
 
     def statement(self) -> str:
         graph = self._graph
+        if summed := summed_lanes(graph, self._loops):
+            raise WorkloadError(
+                f"graph: lanes have sums over {' and '.join(summed)}, which only a file with its "
+                "Einsum text can say"
+            )
         writer = next(block for block in graph.blocks if block.type == "valwrite")
         result = writer["tensor"]
         levels = writers_of(graph).get(result, [])
@@ -57,12 +63,13 @@ class _Reader:
         order = self._order()
         if order:
             parts.append(f"-s=reorder({','.join(order)})")
+        dealt: dict[str, int] = {}
         for block in graph.blocks:
             if block.type == "parallelizer":
-                edge = graph.drivers[block.name, "i"]
-                index = self._loops[edge.source, edge.output][-1].index
-                parts.append(f"-s=parallelize({index},{block['lanes']})")
-                break
+                fibers = self._loops[block.name, next(iter(block.outputs))][-1]
+                _, lanes = lane_of(fibers) or (0, 1)
+                dealt[fibers.index] = max(lanes, dealt.get(fibers.index, 1))
+        parts += [f"-s=parallelize({index},{lanes})" for index, lanes in dealt.items()]
         return " ".join(parts)
 
     def _order(self) -> list[str]:
@@ -137,7 +144,9 @@ class _Reader:
             "valdrop": "val",
             "crddrop": "inner",
             "repeat": "ref",
+            "parallelizer": "i",
             "serializer": "i0",
+            "valserializer": "i0",
         }.get(block.type, edge.output.removeprefix("out_"))
         return self._value(self._graph.drivers[block.name, port])
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from gnarl.hw.lib.errors import WorkloadError, short
-from gnarl.hw.sam.block_types import ALU_OPERATIONS, BLOCK_TYPES, FUNCTIONS
+from gnarl.hw.sam.block_types import ALU_OPERATIONS, BLOCK_TYPES, DEALERS, FUNCTIONS
 from gnarl.hw.sam.graph import DEPTHS
 from gnarl.sw.compiler.sam.dot_dialects import index_of, node_attributes, one_operand
 from gnarl.sw.compiler.sam.dot_syntax import DotEdge, DotGraph
@@ -249,7 +249,7 @@ class Netlist:
             return f"out {index_of(comment)}"
         if node.type in ("crddrop", "crdhold"):
             return f"out_{self._outer_or_inner(edge, node, kind, comment)}"
-        if node.type == "parallelizer":
+        if node.type in DEALERS:
             return f"o{comment.removeprefix('out-')}"
         return "o" if node.type == "serializer" else f"out_{kind}"
 
@@ -266,8 +266,12 @@ class Netlist:
             if comment in ("in-0", "in-1"):
                 return f"val{comment[-1]}"
             return node.free.pop(0) if node.free else "val1"
-        if node.type in ("parallelizer", "serializer"):
-            return f"i{comment.removeprefix('in-')}" if node.type == "serializer" else "i"
+        if node.type == "parallelizer":
+            return "i"
+        if node.type == "crdparallelizer":
+            return comment.removeprefix("in-")
+        if node.type == "serializer" or (node.type == "valserializer" and kind == "val"):
+            return f"i{comment.removeprefix('in-')}"
         if node.type == "repsiggen":
             return "crd"
         if node.type == "repeat":

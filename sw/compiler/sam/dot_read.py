@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 
 from gnarl.hw.lib.errors import ConfigError, GnarlError, WorkloadError, damaged_as, short
-from gnarl.hw.sam.block_types import BITVECTOR, BLOCK_TYPES, FUNCTIONS, MAX_LANES
+from gnarl.hw.sam.block_types import BITVECTOR, BLOCK_TYPES, FUNCTIONS, MAX_LANES, SUM_LANES
 from gnarl.sw.compiler.sam.builder import GraphBuilder, Stream
 from gnarl.sw.compiler.sam.dot_generations import modernise
 from gnarl.sw.compiler.sam.dot_meaning import plan_in
@@ -25,6 +25,7 @@ from gnarl.sw.compiler.sam.passes import (
 )
 from gnarl.sw.compiler.sam.plan import Plan
 from gnarl.sw.compiler.sam.verify import verify
+from gnarl.sw.workloads.tensor.lanes import MAX_DEALT
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.text_file import is_number
 
@@ -178,8 +179,18 @@ class _Builder:
     def _deal(self, node: Node) -> None:
         self._add(node, "parallelizer", "deal", lanes=self._lanes(node))
 
+    def _deal_by_coordinate(self, node: Node) -> None:
+        lanes = self._lanes(node)
+        if lanes not in SUM_LANES:
+            allowed = ", ".join(map(str, SUM_LANES[:-1]))
+            self._netlist.refuse(node, f": lanes {lanes} must be {allowed} or {SUM_LANES[-1]}")
+        self._add(node, "crdparallelizer", "share", lanes=lanes)
+
     def _merge(self, node: Node) -> None:
         self._add(node, "serializer", "merge", lanes=self._lanes(node))
+
+    def _merge_values(self, node: Node) -> None:
+        self._add(node, "valserializer", "merge", lanes=self._lanes(node))
 
     def _drop(self, node: Node) -> None:
         outer, inner = self._value(node, "outer"), self._value(node, "inner")
@@ -194,13 +205,16 @@ class _Builder:
 
     def _write(self, node: Node) -> None:
         value = partial(self._value, node)
-        tensor = value("tensor")
+        tensor, lane = value("tensor"), node.values.get("lane", "0")
+        if lane not in map(str, range(MAX_DEALT)):
+            self._netlist.refuse(node, f": lane {short(lane)} must be 0 to {MAX_DEALT - 1}")
         if value("mode") == "vals":
-            self._add(node, "valwrite", f"write_{tensor}_vals", tensor=tensor)
+            name = f"write_{tensor}_vals"
+            self._add(node, "valwrite", name, tensor=tensor, lane=int(lane))
             return
         index, level, format = value("index"), self._level(node), value("format")
         write = partial(self._add, node, "fiberwrite", f"write_{tensor}_{index}")
-        write(tensor=tensor, index=index, level=level, format=format)
+        write(tensor=tensor, index=index, level=level, format=format, lane=int(lane))
 
     def _add(
         self,
@@ -215,7 +229,7 @@ class _Builder:
         inputs = {
             port.name: self._stream(node, names.get(port.name, port.name))
             for port in kind.inputs(parameters)
-            if not port.optional
+            if not port.optional or port.name in node.inputs
         }
         block = self._blocks.add(type, label, inputs, **parameters)
         for port in kind.inputs(parameters):
@@ -311,7 +325,9 @@ _ADDERS: Mapping[str, Callable[[_Builder, Node], None]] = {
     "reduce": _Builder._reduce,
     "spaccumulator": _Builder._accumulator,
     "parallelizer": _Builder._deal,
+    "crdparallelizer": _Builder._deal_by_coordinate,
     "serializer": _Builder._merge,
+    "valserializer": _Builder._merge_values,
     "crddrop": _Builder._drop,
     "crdhold": _Builder._hold,
     "fiberwrite": _Builder._write,

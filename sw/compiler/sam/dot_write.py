@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.hw.sam.block_types import BITVECTOR, COMPRESSED, REDUCTIONS
+from gnarl.hw.sam.block_types import BITVECTOR, COMPRESSED, DEALERS, REDUCTIONS
 from gnarl.hw.sam.graph import Block, Edge, Graph
 from gnarl.sw.compiler.sam.plan import Plan
 from gnarl.sw.compiler.sam.streams import trace
@@ -73,8 +73,9 @@ class _Writer:
         ]
 
     def _is_written(self, edge: Edge) -> bool:
-        added = self._graph[edge.target].type == "reduce" and edge.input == "crd"
-        return self._graph[edge.source].type != "root" and not added
+        source = self._graph[edge.source].type
+        is_found = self._graph[edge.target].type == "reduce" and edge.input == "crd"
+        return source != "root" and (source == "parallelizer" or not is_found)
 
     def text(self, attributes: Mapping[str, str]) -> str:
         formats = self._statement.formats
@@ -158,7 +159,7 @@ class _Writer:
             return f"out-{self._lanes(block)[int(edge.output[-1])]}"
         if block.type == "spaccumulator" and edge.output != "out_val":
             return f"out-{self._index(edge)}"
-        if block.type == "parallelizer":
+        if block.type in DEALERS:
             return f"out-{edge.output.removeprefix('o')}"
         if block.type in ("crddrop", "crdhold", "valdrop"):
             outer, inner = self._outer_inner(block)
@@ -178,7 +179,9 @@ class _Writer:
             return f"in-{outer if edge.input in ('outer', 'crd') else inner}"
         if block.type == "alu":
             return f"in-{edge.input[-1]}"
-        if block.type == "serializer":
+        if block.type == "crdparallelizer":
+            return f"in-{edge.input}"
+        if block.type in ("serializer", "valserializer") and edge.input != "crd":
             return f"in-{edge.input.removeprefix('i')}"
         return ""
 
@@ -240,7 +243,7 @@ class _Writer:
                 return self._drop(block)
             case "crdhold":
                 return self._hold(block)
-            case "parallelizer" | "serializer":
+            case "parallelizer" | "crdparallelizer" | "serializer" | "valserializer":
                 values = {"type": block.type, "lanes": str(block["lanes"])}
                 return values, f"{block.type} {block['lanes']}"
             case kind if kind in (*JOINERS, "bitvectorexpand"):
@@ -269,7 +272,7 @@ class _Writer:
             outer = "*".join(self._dimensions(tensor, level))
             values["segsize"] = f"{outer}+1" if outer else "2"
             values["crdsize"] = "*".join(self._dimensions(tensor, level + 1))
-        values["sink"] = "true"
+        values |= self._lane(block) | {"sink": "true"}
         return values, f"FiberWrite {index}: {tensor}{mode}\\n{format}"
 
     def _write_values(self, block: Block) -> tuple[dict[str, str], str]:
@@ -277,7 +280,10 @@ class _Writer:
         order = self._statement.formats[tensor].order
         size = "*".join(["1", *self._dimensions(tensor, order)])
         values = {"type": "fiberwrite", "mode": "vals", "tensor": tensor, "size": size}
-        return {**values, "sink": "true"}, f"FiberWrite Vals: {tensor}"
+        return {**values, **self._lane(block), "sink": "true"}, f"FiberWrite Vals: {tensor}"
+
+    def _lane(self, writer: Block) -> dict[str, str]:
+        return {"lane": str(writer["lane"])} if writer["lane"] else {}
 
     def _drop(self, block: Block) -> tuple[dict[str, str], str]:
         outer, inner = self._outer_inner(block)
@@ -327,7 +333,11 @@ def _numbered(graph: Graph, results: Sequence[str]) -> dict[str, int]:
     """
     writers = [block for block in graph.blocks if not block.outputs]
     writers.sort(
-        key=lambda block: (-block.parameters.get("level", 1 << 30), results.index(block["tensor"]))
+        key=lambda block: (
+            -block.parameters.get("level", 1 << 30),
+            results.index(block["tensor"]),
+            block["lane"],
+        )
     )
     names = {block.name: None for block in writers}
     waiting = [block.name for block in reversed(writers)]

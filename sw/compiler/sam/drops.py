@@ -15,12 +15,30 @@ from gnarl.sw.compiler.sam.streams import StreamTable, trace
 
 
 def writers_of(graph: Graph) -> dict[str, list[Block]]:
-    """The writers of each tensor's levels, outermost first."""
+    """The writers of each tensor's levels, outermost first; those of lane 0 where each lane has
+    its own."""
     writers: dict[str, list[Block]] = {}
     for block in graph.blocks:
-        if block.type == "fiberwrite":
+        if block.type == "fiberwrite" and not block["lane"]:
             writers.setdefault(block["tensor"], []).append(block)
     return {tensor: sorted(each, key=lambda b: b["level"]) for tensor, each in writers.items()}
+
+
+def value_writers(graph: Graph, tensor: str) -> list[Block]:
+    """The writers of a tensor's values, by lane; one where there are none."""
+    found = [each for each in graph.blocks if each.type == "valwrite" and each["tensor"] == tensor]
+    return sorted(found, key=lambda block: block["lane"])
+
+
+def in_lanes(graph: Graph, writer: Block) -> list[Block]:
+    """The writers of the same level of a tensor, by lane."""
+    level = writer["tensor"], writer["level"]
+    found = [
+        block
+        for block in graph.blocks
+        if block.type == "fiberwrite" and (block["tensor"], block["level"]) == level
+    ]
+    return sorted(found, key=lambda block: block["lane"])
 
 
 def with_inner(levels: list[Block]) -> Iterator[tuple[Block, Block | None]]:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gnarl.hw.sam.block_types import DENSE
+from gnarl.hw.sam.block_types import DEALERS, DENSE
 from gnarl.hw.sam.graph import Block, Graph
-from gnarl.sw.compiler.sam.drops import is_dropped, writers_of
+from gnarl.sw.compiler.sam.drops import in_lanes, is_dropped, value_writers, writers_of
 from gnarl.sw.compiler.sam.iteration import MAX_KNOWN
 from gnarl.sw.compiler.sam.streams import Output
 
@@ -22,6 +22,8 @@ Presence = frozenset[frozenset[str]]
 
 _LOOKUPS = ("fiberlookup", "bitvectorlookup")
 _UNIONS = ("union", "bitvectorunion")
+_PASSING = {**dict.fromkeys(DEALERS, "i"), "serializer": "i0", "repeat": "ref"}
+"""The input whose references a block passes on."""
 _INTERSECTIONS = ("intersect", "bitvectorintersect")
 
 
@@ -30,11 +32,16 @@ def recorded(graph: Graph) -> dict[str, bool]:
 
     The outermost fiber is always recorded, and those below dense levels. Below others, fibers that
     may be empty are, whose coordinates are not dropped, and then, too, what says which of the
-    stops further in belong to them. O(blocks²).
+    stops further in belong to them. Lanes record what each unit that they were dealt has become:
+    all of their fibers, and those of the levels around. O(blocks²).
     """
     is_recorded: dict[str, bool] = {}
-    for levels in writers_of(graph).values():
-        is_recorded |= _recorded(graph, levels)
+    for tensor, levels in writers_of(graph).items():
+        if len(value_writers(graph, tensor)) > 1:
+            for level in levels:
+                is_recorded |= {writer.name: True for writer in in_lanes(graph, level)}
+        else:
+            is_recorded |= _recorded(graph, levels)
     return is_recorded
 
 
@@ -144,7 +151,7 @@ class _Fibers:
         while (block := self._graph[output[0]]).type not in (*_LOOKUPS, "locate"):
             if block.type == "root":
                 return None
-            port = {"parallelizer": "i", "serializer": "i0", "repeat": "ref"}.get(block.type)
+            port = _PASSING.get(block.type)
             output = self._source(block, port or output[1].removeprefix("out_"))
         return block
 

@@ -10,19 +10,13 @@ from gnarl.hw.lib.errors import ProgramError, WorkloadError, damaged_as
 from gnarl.sw.program.host_step import HostStep
 from gnarl.sw.program.tensor_spec import TensorSpec
 from gnarl.sw.workloads.einsum.program import EinsumProgram
-from gnarl.sw.workloads.einsum.rearrangement import Coo, Rearrangement
+from gnarl.sw.workloads.einsum.rearrangement import Rearrangement
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.tensor.program_tensors import format_of
 
-WHOLE_NUMBERS = "float64"
-"""The type of inputs that list coordinates, which no machine takes."""
-
-
-def coordinate_lists(program: EinsumProgram) -> list[str]:
-    """Inputs that list coordinates."""
-    made = (each for each in program.rearrangements if isinstance(each.how, Coo))
-    return [each.operands[0].tensor for each in made]
+HOST_NUMBERS = "float64"
+"""The type of inputs that no machine takes, see ``inputs_of_hosts``. They need not be finite."""
 
 
 def host_step(statement: Rearrangement, specs: Mapping[str, TensorSpec]) -> HostStep:

@@ -127,11 +127,23 @@ MAX_KNOWN = 64
 
 
 def operands(formula: Formula) -> Iterator[Operand]:
-    """Every operand, left to right."""
-    if isinstance(formula, Operand):
-        yield formula
+    """Every operand, left to right; those of what is named, once, however often it is taken."""
+    for part in distinct(formula):
+        if isinstance(part, Operand):
+            yield part
+
+
+def distinct(formula: Formula, known: set[int] | None = None) -> Iterator[Formula]:
+    """A formula and all parts of parts, outer ones first, left to right; what is named, once. As
+    statements take what others compute, a formula may have exponentially many parts."""
+    known = set() if known is None else known
+    if isinstance(formula, Named):
+        if id(formula) in known:
+            return
+        known.add(id(formula))
+    yield formula
     for part in parts_of(formula):
-        yield from operands(part)
+        yield from distinct(part, known)
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
@@ -156,18 +168,27 @@ def with_parts(formula: Formula, parts: tuple[Formula, ...]) -> Formula:
 
 def indices_of(formula: Formula) -> set[str]:
     """The indices that a formula depends on; those that are reduced inside it are not."""
+    return _indices_of(formula, {})
+
+
+def _indices_of(formula: Formula, known: dict[int, set[str]]) -> set[str]:
+    """``known``: of what is named, by its ``id``."""
     match formula:
         case Operand():
             return set(formula.indices)
+        case Named(part=part):
+            if id(formula) not in known:
+                known[id(formula)] = _indices_of(part, known)
+            return known[id(formula)]
         case Reduction(_, indices, part):
-            return indices_of(part) - set(indices)
-    return set().union(*map(indices_of, parts_of(formula)))
+            return _indices_of(part, known) - set(indices)
+    return set().union(*(_indices_of(part, known) for part in parts_of(formula)))
 
 
 def coordinates(formula: Formula, index: str, present: Presence) -> Coordinates | None:
     """The coordinates at which ``formula`` may differ from 0 along ``index``; None if it does not
     depend on it."""
-    found = _coordinates(formula, index)
+    found = _coordinates(formula, index, {})
     return None if found is None else _with_streams_beside(simplify(found, present), present)
 
 
@@ -193,15 +214,24 @@ def _with_streams_beside(found: Coordinates, present: Presence) -> Coordinates:
     return rest[0] if len(rest) == 1 else Union(tuple(rest))
 
 
-def _coordinates(formula: Formula, index: str) -> Coordinates | None:
+def _coordinates(
+    formula: Formula, index: str, known: dict[int, Coordinates | None]
+) -> Coordinates | None:
+    """``known``: of what is named, by its ``id``; taken twice, it has the same object."""
     match formula:
         case Operand():
             if index not in formula.indices:
                 return None
             return Level(formula, formula.indices.index(index))
-        case Reduction(part=part) | Named(part=part):
-            return _coordinates(part, index)
-    parts = [_coordinates(argument, index) for argument in formula.arguments]
+        case Reduction(part=part):
+            return _coordinates(part, index, known)
+        case Named(part=part):
+            if id(formula) not in known:
+                known[id(formula)] = _coordinates(part, index, known)
+            return known[id(formula)]
+    parts = [_coordinates(argument, index, known) for argument in formula.arguments]
+    if len(parts) == 2 and parts[0] is parts[1] and formula.function in ("mul", *ADDITIVE):
+        return parts[0]
     there = tuple(part for part in parts if part is not None)
     if not there:
         return None
@@ -214,13 +244,27 @@ def _coordinates(formula: Formula, index: str) -> Coordinates | None:
 
 def simplify(found: Coordinates, present: Presence) -> Coordinates:
     """Nested sets of a kind become one, and dense levels that need not be walked go."""
+    return _simplified(found, present, {})
+
+
+def _simplified(
+    found: Coordinates, present: Presence, known: dict[int, Coordinates]
+) -> Coordinates:
+    """``known``: of sets that may come again, by their ``id``."""
     if isinstance(found, Level | All):
         return found
-    kind = type(found)
-    parts: list[Coordinates] = []
-    for part in found.parts:
-        simple = simplify(part, present)
-        parts.extend(simple.parts if isinstance(simple, kind) else (simple,))
+    if id(found) not in known:
+        known[id(found)] = _of_simple_parts(
+            type(found), [_simplified(part, present, known) for part in found.parts], present
+        )
+    return known[id(found)]
+
+
+def _of_simple_parts(
+    kind: type[Intersection] | type[Union], simple: Sequence[Coordinates], present: Presence
+) -> Coordinates:
+    nested = (each.parts if isinstance(each, kind) else (each,) for each in simple)
+    parts = list({id(part): part for group in nested for part in group}.values())
     sparse: list[Coordinates] = [
         part for part in parts if not (isinstance(part, All) or _is_dense(part))
     ]

@@ -6,18 +6,19 @@ Source: Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, section 5.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.passes import Pass, Trace, run_passes, text_of
 from gnarl.sw.compiler.sam.check import check_order
-from gnarl.sw.compiler.sam.depths import size_queues
+from gnarl.sw.compiler.sam.depths import size_all_queues
 from gnarl.sw.compiler.sam.fuse.partial_order import dot
 from gnarl.sw.compiler.sam.fuse.regions import Fusion, lower_regions
 from gnarl.sw.compiler.sam.graph_pass import (
     SamLaunch,
     SamOptions,
     SamState,
-    graph_pass,
     is_compiled,
     state_texts,
 )
@@ -62,19 +63,39 @@ def _lowered_texts(state: SamState, options: SamOptions) -> dict[str, str]:
 
 
 def _with_sized_queues(state: SamState, options: SamOptions) -> SamState:
+    graphs = [
+        (launch.graph, launch.region.longest(options.shapes))
+        for launch in state.launches
+        if launch.region is not None
+    ]
+    sized = iter(size_all_queues(graphs, options.config))
+    launches = tuple(
+        launch if launch.region is None else replace(launch, graph=next(sized))
+        for launch in state.launches
+    )
+    return replace(state, launches=launches)
+
+
+def _with_lanes(state: SamState, options: SamOptions) -> SamState:
+    has_writers = options.config.fabric is None and options.config.memory == "local"
     launches = []
     for launch in state.launches:
         if launch.region is not None:
-            longest = launch.region.longest(options.shapes)
-            graph = size_queues(launch.graph, longest, options.config)
+            region, graph = launch.region.region, launch.graph
+            try:
+                together = prod(number for _, number in region.lanes)
+                for index, number in region.lanes:
+                    depth, others = options.config.queue_depth, together // number
+                    graph = parallelize(graph, index, number, depth, has_writers, others)
+            except WorkloadError as error:
+                raise WorkloadError(f"{region.place}{error}") from error
             launch = replace(launch, graph=graph)
         launches.append(launch)
     return replace(state, launches=tuple(launches))
 
 
-def _dealt(graph: Graph, options: SamOptions) -> Graph:
-    assert options.statement is not None and options.statement.lanes is not None
-    return parallelize(graph, *options.statement.lanes)
+def _has_lanes(state: SamState, options: SamOptions) -> bool:
+    return any(each.region is not None and each.region.region.lanes for each in state.launches)
 
 
 LOWERING = (
@@ -93,15 +114,12 @@ LOWERING = (
         run=_with_sized_queues,
         is_needed=lambda state, options: options.fusion is not None,
     ),
-    graph_pass(
+    Pass(
         "parallelize",
-        "deals a loop to lanes, where the statement says so",
-        _dealt,
-        is_needed=lambda state, options: (
-            options.given is None
-            and options.statement is not None
-            and options.statement.lanes is not None
-        ),
+        "deals loops to lanes, where a statement or a schedule says so",
+        state_texts,
+        run=_with_lanes,
+        is_needed=_has_lanes,
         optional=True,
     ),
 )

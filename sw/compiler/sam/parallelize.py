@@ -5,20 +5,43 @@ Source: FuseFlow, sections 6 and 7, parallelization by stream parallelizers and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.sw.compiler.sam.drops import is_dropped, value_writers, writers_of
+from gnarl.sw.compiler.sam.lane_graph import LaneGraph
+from gnarl.sw.compiler.sam.lane_sums import lane_sums
+from gnarl.sw.compiler.sam.passes import mark_empty_fibers
 from gnarl.sw.compiler.sam.streams import Loops, Output, trace
 
 
-def parallelize(graph: Graph, index: str, lanes: int) -> Graph:
-    """The coordinates of the loop over ``index`` are dealt to ``lanes`` copies of what is inside.
+def parallelize(
+    graph: Graph,
+    index: str,
+    lanes: int,
+    queue_depth: int = SamConfig().queue_depth,
+    with_writers: bool = True,
+    others: int = 1,
+) -> Graph:
+    """The coordinates of the loop over ``index`` are dealt to ``lanes`` copies of what is inside,
+    and of the reductions of that.
 
-    What leaves the copies must lie in exactly one loop more: it is put together fiber by fiber, in
-    turn. Raises ``WorkloadError`` where it does not, where nothing lies inside, or where a block
-    gives streams inside and outside. O(blocks · lanes).
+    With ``with_writers`` each lane writes what it makes of results that have a level for the loop,
+    and levels further in, unless coordinates of empty fibers are dropped: the host puts them
+    together. What else leaves the copies must lie in exactly one loop more: it is put together
+    fiber by fiber, in turn. So are values of reductions, of which each coordinate has one. Sums
+    over the loop are those of what lanes sum, where all of them can be, see ``lane_sums``.
+
+    A lane knows how a fiber ends by the next unit that it is dealt, so what waits outside for what
+    the lanes give has queues with room for a turn of all lanes: ``queue_depth`` is that of queues
+    without a depth of their own. ``others``: how many lanes other loops have together, as a turn
+    inside a lane is as many turns of that one's.
+
+    Raises ``WorkloadError`` where what is put together lies deeper, where nothing lies inside, or
+    where a block gives streams inside and outside. O(blocks · lanes).
     """
     loops = trace(graph).loops
     place = next(
@@ -31,19 +54,44 @@ def parallelize(graph: Graph, index: str, lanes: int) -> Graph:
         -1,
     )
     inside = {block.name for block in graph.blocks if _is_inside(block, loops, index, place)}
+    reductions = {
+        block.name: graph.drivers[block.name, "crd"]
+        for block in graph.blocks
+        if block.type == "reduce"
+        and graph.drivers[block.name, "val"].source in inside
+        and block.name not in inside
+        and (block.name, "crd") in graph.drivers
+    }
+    sums = lane_sums(graph, loops, index, lanes, inside | {*reductions})
+    if with_writers:
+        inside |= set(_writers_inside(graph, loops, inside, place))
+    inside |= {*reductions, *sums.accumulators}
     if not inside:
         raise WorkloadError(
             f"parallelize({index},{lanes}): no block lies inside the loop over {index}"
         )
-    lane_graph = _LaneGraph(lanes)
+    in_turn = inside - sums.blocks - sums.accumulators
+    room = 2 * lanes * others + 2 if in_turn else 0  # each unit may have a stop
+    lane_graph = LaneGraph(lanes, room if queue_depth < room else None)
     for block in graph.blocks:
         lane_graph.add_block(block, block.name in inside)
     for edge in graph.edges:
+        is_around = 0 < len(loops[edge.source, edge.output]) <= place + 1
+        if edge.target not in inside and is_around and (edge.depth or queue_depth) < room:
+            edge = replace(edge, depth=room)
         if edge.source in inside and edge.target in inside:
             lane_graph.copy(edge)
+        elif edge.target in sums.blocks | sums.accumulators:
+            crd = sums.coordinates[loops[edge.source, edge.output]]
+            lane_graph.deal_by_coordinate(edge, crd)
         elif edge.target in inside:
             _require_dealt(edge, len(loops[edge.source, edge.output]) - place - 1, index, lanes)
             lane_graph.deal(edge)
+        elif edge.source in sums.accumulators:
+            innermost = loops[edge.source, "out_crd0"][-1].index
+            lane_graph.add_up(edge, graph[edge.source], innermost)
+        elif edge.source in reductions:
+            lane_graph.merge_values(edge, reductions[edge.source])
         elif edge.source in inside:
             around = len(loops[edge.source, edge.output]) - place - 1
             _require_one_loop(edge, around, index, lanes)
@@ -51,49 +99,28 @@ def parallelize(graph: Graph, index: str, lanes: int) -> Graph:
         else:
             lane_graph.edges.append(edge)
     blocks, edges = tuple(lane_graph.blocks), tuple(lane_graph.edges)
-    return Graph(tuple(Graph(blocks, edges).topological()), edges)
+    return mark_empty_fibers(Graph(tuple(Graph(blocks, edges).topological()), edges))
 
 
-class _LaneGraph:
-    """Blocks and edges, those inside the loop once a lane."""
-
-    def __init__(self, lanes: int) -> None:
-        self._lanes = lanes
-        self.blocks: list[Block] = []
-        self.edges: list[Edge] = []
-        self._dealt: dict[Output, str] = {}
-        self._merged: dict[Output, str] = {}
-
-    def add_block(self, block: Block, is_inside: bool) -> None:
-        names = _lanes(block.name, self._lanes) if is_inside else [block.name]
-        self.blocks.extend(Block(name, block.type, block.parameters) for name in names)
-
-    def copy(self, edge: Edge) -> None:
-        """An edge inside the loop."""
-        sources, targets = (_lanes(end, self._lanes) for end in (edge.source, edge.target))
-        for source, target in zip(sources, targets, strict=True):
-            self.edges.append(replace(edge, source=source, target=target))
-
-    def deal(self, edge: Edge) -> None:
-        """An edge into the loop: from a parallelizer, one for each output that is dealt."""
-        output = edge.source, edge.output
-        if output not in self._dealt:
-            self._dealt[output] = f"deal_{edge.source}_{edge.output}"
-            self.blocks.append(Block(self._dealt[output], "parallelizer", {"lanes": self._lanes}))
-            self.edges.append(Edge(*output, self._dealt[output], "i"))
-        for lane, target in enumerate(_lanes(edge.target, self._lanes)):
-            source = self._dealt[output]
-            self.edges.append(replace(edge, source=source, output=f"o{lane}", target=target))
-
-    def merge(self, edge: Edge) -> None:
-        """An edge out of the loop: from a serializer, one for each output that is merged."""
-        output = edge.source, edge.output
-        if output not in self._merged:
-            self._merged[output] = f"merge_{edge.source}_{edge.output}"
-            self.blocks.append(Block(self._merged[output], "serializer", {"lanes": self._lanes}))
-            for lane, source in enumerate(_lanes(edge.source, self._lanes)):
-                self.edges.append(Edge(source, edge.output, self._merged[output], f"i{lane}"))
-        self.edges.append(replace(edge, source=self._merged[output], output="o"))
+def _writers_inside(
+    graph: Graph, loops: Mapping[Output, Loops], inside: Set[str], place: int
+) -> Iterator[str]:
+    """The writers that each lane has of its own, where those outside say what it was dealt."""
+    for tensor, levels in writers_of(graph).items():
+        values = value_writers(graph, tensor)
+        if len(levels) <= place + 1 or len(values) > 1:
+            continue
+        *outer, dealt = (graph.drivers[each.name, "crd"] for each in levels[: place + 1])
+        writers = [*levels[place + 1 :], *values]
+        drivers = [graph.drivers[each.name, next(iter(each.inputs))] for each in writers]
+        whole = loops[dealt.source, dealt.output]
+        if (
+            all(edge.source in inside for edge in drivers)
+            and not any(edge.source in inside for edge in (*outer, dealt))
+            and all(loops[edge.source, edge.output][: place + 1] == whole for edge in drivers)
+            and not any(is_dropped(graph, each) for each in levels)
+        ):
+            yield from (each.name for each in writers)
 
 
 def _is_inside(block: Block, loops: Mapping[Output, Loops], index: str, place: int) -> bool:
@@ -103,10 +130,6 @@ def _is_inside(block: Block, loops: Mapping[Output, Loops], index: str, place: i
     return bool(around) and all(
         0 <= place < len(loop) - 1 and loop[place].index == index for loop in around
     )
-
-
-def _lanes(name: str, lanes: int) -> list[str]:
-    return [f"{name}_lane{lane}" for lane in range(lanes)]
 
 
 def _require_dealt(edge: Edge, depth: int, index: str, lanes: int) -> None:

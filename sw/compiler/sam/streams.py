@@ -12,7 +12,7 @@ from functools import partialmethod
 from typing import NoReturn
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.hw.sam.block_types import CRD, DENSE
+from gnarl.hw.sam.block_types import CRD, DEALERS, DENSE
 from gnarl.hw.sam.graph import Block, Graph
 
 
@@ -32,6 +32,8 @@ Loops = tuple[Fibers, ...]
 Output = tuple[str, str]
 
 UNION, INTERSECT = "union", "intersect"
+_LANE, _RESIDUE = "lane", "residue"
+"""What begins the origin of coordinates that are dealt in turn, or by their residues."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class _Tracer:
     def _is_sure(self, block: Block, output: str) -> bool:
         if block.type in ("root", "fiberlookup", "bitvectorlookup", "bitvectorexpand"):
             return True
-        if block.type in ("parallelizer", "serializer"):
+        if block.type in (*DEALERS, "serializer"):
             return all(self._source(block, port) in self._sure for port in block.inputs)
         if not output.startswith("out_ref"):
             return False
@@ -258,16 +260,16 @@ class _Tracer:
         return {"out_outer": crd, "out_inner": (*crd, Fibers(inner[-1].index, inside, inside))}
 
     def _parallelizer(self, block: Block) -> dict[str, Loops]:
-        loops = self._in(block, "i", 1)
-        lanes = {}
-        for lane in range(block["lanes"]):
-            origin = ("lane", block["lanes"], lane, loops[-1])
-            lanes[f"o{lane}"] = (*loops[:-1], Fibers(loops[-1].index, origin, origin))
-        return lanes
+        return _in_lanes(block, _LANE, self._in(block, "i", 1))
+
+    def _crdparallelizer(self, block: Block) -> dict[str, Loops]:
+        loops = self._in(block, "crd", 1)
+        self._same(block, "crd", "i", self._in(block, "i"), loops)
+        return _in_lanes(block, _RESIDUE, loops)
 
     def _serializer(self, block: Block) -> dict[str, Loops]:
         lanes = [self._in(block, f"i{lane}", 2) for lane in range(block["lanes"])]
-        outer = [tuple(map(_undivided, loops[:-1])) for loops in lanes]
+        outer = [(*loops[:-2], _merged(loops[-2])) for loops in lanes]
         for lane, loops in enumerate(outer):
             self._same(block, "i0", f"i{lane}", loops, outer[0])
         inner = [loops[-1] for loops in lanes]
@@ -279,13 +281,59 @@ class _Tracer:
             base = origin
         return {"o": (*outer[0], Fibers(inner[0].index, origin, base))}
 
+    def _valserializer(self, block: Block) -> dict[str, Loops]:
+        whole = self._in(block, "crd", 1)
+        for lane in range(block["lanes"]):
+            loops = self._in(block, f"i{lane}", 1)
+            merged = (*loops[:-1], _merged(loops[-1]))
+            self._same(block, "crd", f"i{lane}", merged, whole)
+            if _dealt(loops[-1]) != (block["lanes"], lane, merged[-1]):
+                _fail(block, f"i{lane}", f"is of another lane: must be of lane {lane}")
+        return {"out_val": whole}
 
-def _undivided(fibers: Fibers) -> Fibers:
-    origin = fibers.origin
-    if isinstance(origin, tuple) and origin[0] == "lane":
-        whole: Fibers = origin[3]
-        return whole
+
+def lane_of(fibers: Fibers) -> tuple[int, int] | None:
+    """The lane that a loop's coordinates were dealt to in turn, and of how many; ``None``: to
+    none."""
+    lane, lanes = 0, 1
+    while (dealt := _dealt(fibers)) is not None:
+        ways, way, fibers = dealt
+        lane, lanes = way + ways * lane, ways * lanes
+    return (lane, lanes) if lanes > 1 else None
+
+
+def residue_of(fibers: Fibers) -> tuple[int, int, Fibers] | None:
+    """The lane that a loop's coordinates were dealt to by their residues, and of how many, and the
+    loop before; ``None``: they were not."""
+    dealt = _dealt(fibers, _RESIDUE)
+    return None if dealt is None else (dealt[1], dealt[0], dealt[2])
+
+
+def undivided(fibers: Fibers) -> Fibers:
+    """The loop whose coordinates were dealt to lanes in turn, if they were."""
+    while (dealt := _dealt(fibers)) is not None:
+        fibers = dealt[2]
     return fibers
+
+
+def _dealt(fibers: Fibers, how: str = _LANE) -> tuple[int, int, Fibers] | None:
+    """How many ways a loop has been dealt, which one this is, and the loop before: in turn, or by
+    coordinate."""
+    origin = fibers.origin
+    return origin[1:] if isinstance(origin, tuple) and origin[0] == how else None
+
+
+def _in_lanes(block: Block, how: str, loops: Loops) -> dict[str, Loops]:
+    """Loops by output of a block that deals the innermost one of ``loops``; see ``_dealt``."""
+    *outer, dealt = loops
+    origins = ((how, block["lanes"], lane, dealt) for lane in range(block["lanes"]))
+    inner = (Fibers(dealt.index, origin, origin) for origin in origins)
+    return {f"o{lane}": (*outer, fibers) for lane, fibers in enumerate(inner)}
+
+
+def _merged(fibers: Fibers) -> Fibers:
+    dealt = _dealt(fibers)
+    return fibers if dealt is None else dealt[2]
 
 
 def _joined(kind: str, one: Hashable, other: Hashable) -> Hashable:

@@ -141,10 +141,9 @@ class Session:
                 self.program = load_program(source, device.configuration)
         else:
             with device.stages("load"):
-                sized = target.reader.sized_source(target.reader.source(source, tensors), sizes)
-                self._workload = device.workload(sized, seed)
-                if values is not None:
-                    self._workload = target.reader.valued(self._workload, values)
+                self._workload = read_workload(
+                    target, source, values=values, tensors=tensors, sizes=sizes, seed=seed
+                )
             self.program = device.compile_workload(self._workload, seed=seed, **compile_options)
 
     def run(self, *, sampled: bool = False) -> Result[Any]:
@@ -194,6 +193,25 @@ class Session:
             made_up=self._made_up,
             note=target.presenter.note(device.backend),
         )
+
+
+def read_workload(
+    target: AnyTarget,
+    source: str,
+    *,
+    values: Path | None = None,
+    tensors: Mapping[str, str] = {},
+    sizes: Mapping[str, int] = {},
+    seed: int = 0,
+) -> Any:
+    """What a target's compiler takes, for the arguments of ``run_once``.
+
+    Raises ``WorkloadError`` that names the file, and the place in it.
+    """
+    reader = target.reader
+    sized = reader.sized_source(reader.source(source, tensors), sizes)
+    workload = reader.workload(sized, seed)
+    return workload if values is None else reader.valued(workload, values)
 
 
 def is_program(source: str) -> bool:

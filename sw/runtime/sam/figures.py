@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.report import Chart, Figures, intensity
 from gnarl.sw.runtime.report.timeline import Activity
 from gnarl.sw.runtime.sam.image import Operands, is_model
-from gnarl.sw.runtime.sam.traffic import Traffic, traffic
+from gnarl.sw.runtime.sam.lane_loads import RunLanes, run_lanes
+from gnarl.sw.runtime.sam.traffic import Traffic, stored_bytes, traffic
 
 _SHOWN = 8
 
@@ -77,16 +78,25 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     """Figures of where a run's cycles go.
 
     Operations are values that ALUs and functions give, and that reductions and accumulators take
-    in; bytes are those of ``Traffic``. The tokens of a launch's longest stream bound its cycles,
-    and so do the requests of its memories.
+    in; bytes are those of ``Traffic``, and ``made_bytes`` those of tensors that the host made
+    between launches, as they are stored; ``lane_imbalance`` of a launch is that of ``LaneLoads``,
+    of its worst loop. The tokens of a launch's longest stream bound its cycles, and so do the
+    requests of its memories.
     """
     runs = result.launches
     moved = {run.launch.name: _traffic(run) for run in runs}
+    lanes = {
+        run.launch.name: run_lanes(graph_of(run.launch.sections), run.finished.counters)
+        for run in runs
+    }
     statistics = {
         **program.statistics,
         "longest_stream": sum(longest_stream(run.launch, run.finished.counters) for run in runs),
         "memory_cycles": sum(each.cycles for each in moved.values()),
     }
+    made = _made_bytes(program, runs)
+    if made:
+        statistics["made_bytes"] = sum(made.values())
     return Figures(
         sum(_operations(run) for run in runs),
         "ALUs",
@@ -94,8 +104,11 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
         statistics,
         list(_charts(runs[0])) if len(runs) == 1 else [],
         bytes=sum(each.bytes for each in moved.values()),
-        remarks=list(_remarks(program)),
-        launches={run.launch.name: _launch_figures(run, moved[run.launch.name]) for run in runs},
+        remarks=[*_remarks(program), *_lane_remarks(lanes), *_made_remark(made)],
+        launches={
+            run.launch.name: _launch_figures(run, moved[run.launch.name], lanes[run.launch.name])
+            for run in runs
+        },
     )
 
 
@@ -103,6 +116,33 @@ def _remarks(program: Program) -> Iterator[str]:
     for launch in program.launches:
         for remark in plan_of(launch.sections).remarks:
             yield f"{launch.name}: {remark}"
+
+
+def _lane_remarks(lanes: Mapping[str, RunLanes | None]) -> Iterator[str]:
+    for launch, each in lanes.items():
+        for remark in each.remarks() if each else ():
+            yield f"{launch}: {remark}"
+
+
+def _made_bytes(program: Program, runs: Sequence[LaunchRun[HostJob[Operands]]]) -> dict[str, int]:
+    """Bytes of the tensors that the host made for launches, by name; see ``stored_bytes``."""
+    made = {step.output.name for step in program.steps}
+    found: dict[str, int] = {}
+    for run in runs:
+        given = run.job.operands
+        for name in given.tensors:
+            if name in made and name not in found:
+                found[name] = stored_bytes(given.config, given.stored(name))
+    return found
+
+
+def _made_remark(made: Mapping[str, int]) -> Iterator[str]:
+    if made:
+        total = sum(made.values())
+        yield (
+            f"host: makes {', '.join(made)} between launches, {total:,} bytes as stored, which are "
+            "in no launch's"
+        )
 
 
 def _traffic(run: LaunchRun[HostJob[Operands]]) -> Traffic:
@@ -114,7 +154,7 @@ def _operations(run: LaunchRun[HostJob[Operands]]) -> int:
 
 
 def _launch_figures(
-    run: LaunchRun[HostJob[Operands]], moved: Traffic
+    run: LaunchRun[HostJob[Operands]], moved: Traffic, lanes: RunLanes | None
 ) -> dict[str, int | float | str | None]:
     counters, operations = run.finished.counters, _operations(run)
     streams = token_counters(_units(run.launch))
@@ -127,6 +167,7 @@ def _launch_figures(
         "intensity": intensity(operations, moved.bytes),
         "longest_stream": counters[longest],
         **({"memory_cycles": moved.cycles} if is_shared else {}),
+        **({"lane_imbalance": max(each.imbalance for each in lanes.loads)} if lanes else {}),
         "bounded_by": moved.bound if is_memory else streams[longest],
     }
 

@@ -18,7 +18,8 @@ from gnarl.hw.sam.memory.placement import PLACES
 from gnarl.hw.sam.memory_map import settings_rows
 from gnarl.hw.sam.unit import settings_of
 from gnarl.sw.compiler.sam.check import require_index_bits
-from gnarl.sw.compiler.sam.host_steps import WHOLE_NUMBERS
+from gnarl.sw.compiler.sam.host_steps import HOST_NUMBERS
+from gnarl.sw.compiler.sam.lane_sums import summed_lanes
 from gnarl.sw.compiler.sam.sections import (
     graph_of,
     kernel_of,
@@ -36,7 +37,7 @@ from gnarl.sw.runtime.sam.model.interpreter import interpret, simulated
 from gnarl.sw.runtime.sam.model.streams import ModelRun
 from gnarl.sw.runtime.sam.places import Places
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
-from gnarl.sw.runtime.sam.written import written_levels
+from gnarl.sw.runtime.sam.written import written_tensor
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.tensor.expression import Access
 from gnarl.sw.workloads.tensor.operands import bind_operands, named_operand
@@ -77,6 +78,12 @@ class Operands:
         }
         return replace(kernel.program, shapes=shapes)
 
+    @property
+    def sum_lanes(self) -> dict[str, int]:
+        """By how many lanes the launch sums indices."""
+        graph = graph_of(self.launch.sections)
+        return summed_lanes(graph, trace(graph).loops)
+
     @cached_property
     def config(self) -> SamConfig:
         """The launch's machine."""
@@ -85,11 +92,12 @@ class Operands:
     @cached_property
     def storages(self) -> dict[str, Storage]:
         """Operands in their formats, by name."""
-        formats = kernel_of(self.launch.sections).formats
-        return {
-            name: store(tensor, formats[name], BITVECTOR_BITS, name)
-            for name, tensor in self.tensors.items()
-        }
+        return {name: self.stored(name) for name in self.tensors}
+
+    def stored(self, name: str) -> Storage:
+        """An operand in its format."""
+        format = kernel_of(self.launch.sections).formats[name]
+        return store(self.tensors[name], format, BITVECTOR_BITS, name)
 
     @cached_property
     def image(self) -> dict[str, Rows]:
@@ -169,6 +177,7 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
     if not isinstance(inputs, Mapping):
         raise WorkloadError(f"inputs are a {type(inputs).__name__}: must be tensors by name")
     names = [spec.name for spec in program.inputs]
+    of_hosts = host_inputs(program)
     given = {own_name(name, names): source for name, source in inputs.items()}
     for name in given:
         if name not in names:
@@ -177,7 +186,15 @@ def bind(program: Program, inputs: Any) -> dict[str, Array]:
     tensors = {**parameters_of(sections), **given}
     if missing := [name for name in names if name not in tensors]:
         raise WorkloadError(f"tensor {missing[0]} is not given; the program has {_listed(names)}")
-    return {name: named_operand(name, tensors[name]).tensor for name in names}
+    return {
+        name: named_operand(name, tensors[name], finite=name not in of_hosts).tensor
+        for name in names
+    }
+
+
+def host_inputs(program: Program) -> set[str]:
+    """Inputs of a model that no machine takes."""
+    return {spec.name for spec in program.inputs if spec.type == HOST_NUMBERS}
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -188,7 +205,7 @@ def given(program: Program, inputs: Any) -> Iterator[Given]:
     """Entries of operands and constants, see ``Executor.given``."""
     tensors = bind(program, inputs)
     for spec in program.inputs:
-        if spec.type != WHOLE_NUMBERS:
+        if spec.type != HOST_NUMBERS:
             yield elements(spec, tensors[spec.name])
     for launch in program.launches:
         graph = graph_of(launch.sections)
@@ -350,11 +367,7 @@ def result(
     if (places := _places(launch)) is not None:
         names = (f"{block}_{array}" for block, array in _written_arrays(launch))
         memory = places.from_memory(memory, names)
-    levels = written_levels(graph, tensor, format, shape, memory)
-    (writer,) = (
-        block for block in graph.blocks if block.type == "valwrite" and block["tensor"] == tensor
-    )
-    words = memory[f"{writer.name}_vals"].words.reshape(-1)
+    levels, words = written_tensor(graph, tensor, format, shape, memory)
     return restore_entries(format, shape, levels, words)
 
 

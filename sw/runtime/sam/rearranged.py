@@ -14,14 +14,15 @@ import numpy as np
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.sam.host_steps import statement_of, step_program
 from gnarl.sw.golden.sums import run_totals
-from gnarl.sw.golden.words import RangeError, to_words, typed
+from gnarl.sw.golden.words import RangeError, nearest, to_words, typed
 from gnarl.sw.program.host_step import HostStep
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.report.verify import entry_name
-from gnarl.sw.workloads.einsum.coordinates import listed
+from gnarl.sw.workloads.einsum.coordinates import left_by, listed
 from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
     Coo,
+    Kept,
     Pattern,
     Rearrangement,
     Reshape,
@@ -45,7 +46,7 @@ def moved(step: HostStep, tensors: Mapping[str, Array]) -> Array:
     statement = statement_of(step)
     shapes = {name: tuple(each.shape) for name, each in tensors.items()}
     sizes = program_shapes(step_program(step), shapes).indices[statement.name]
-    if isinstance(statement.how, Coo | Stored):
+    if isinstance(statement.how, Coo | Stored | Kept):
         return _of_coordinates(step, statement, tensors, sizes)
     known = {name: _entries(name, each, step.output.type) for name, each in tensors.items()}
     operands = [known[access.tensor] for access in statement.operands]
@@ -64,6 +65,7 @@ def moved(step: HostStep, tensors: Mapping[str, Array]) -> Array:
             found, kept = _sliced(statement, how, columns[0])
             values = values[kept]
         case Pattern() as how:
+            how = replace(how, number=nearest(how.number, step.output.type))
             found = _pattern(statement, how, operands[0])
             values = np.ones(len(next(iter(found.values()), [0])))
     coordinates = _columns(statement, found, len(values))
@@ -85,14 +87,16 @@ def _of_coordinates(
     tensors: Mapping[str, Array],
     sizes: Mapping[str, int],
 ) -> Array:
-    """Entries where an input lists coordinates, or has entries. The sums of numbers of one place
-    are rounded as the machine's."""
+    """Entries where an input lists coordinates, has entries, or is a mask that leaves them. The
+    sums of numbers of one place are rounded as the machine's."""
     type, (first, *others) = step.output.type, statement.operands
     source = Tensor.from_result(tensors[first.tensor])
-    if isinstance(statement.how, Stored):
-        own = dict(zip(first.indices, source.coordinates.T, strict=True))
-        coordinates = _columns(statement, own, source.nnz)
-        values = np.ones(source.nnz)
+    if isinstance(statement.how, Stored | Kept):
+        is_mask = isinstance(statement.how, Kept)
+        places = left_by(first.tensor, source) if is_mask else source.coordinates
+        own = dict(zip(first.indices, places.T, strict=True))
+        coordinates = _columns(statement, own, len(places))
+        values = np.ones(len(places))
     else:
         shape = [sizes[index] for index in statement.result.indices]
         coordinates = listed(first.tensor, source, shape)

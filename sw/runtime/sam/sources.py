@@ -16,7 +16,7 @@ from gnarl.sw.compiler.sam.sections import kernel_of, parameters_of
 from gnarl.sw.compiler.sam.workload import SamGraph, SamModel, SamWorkload
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.python_files import split_name
-from gnarl.sw.runtime.sam.image import is_model, own_name
+from gnarl.sw.runtime.sam.image import host_inputs, is_model, own_name
 from gnarl.sw.runtime.target.reader import RunArguments
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.pytorch.model import Model
@@ -26,13 +26,14 @@ from gnarl.sw.workloads.einsum.pytorch.sources import (
     function_program,
     module_program,
 )
+from gnarl.sw.workloads.einsum.rearranged_check import inputs_of_hosts
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.pytorch.export import SUFFIX, is_module
 from gnarl.sw.workloads.tensor.operands import Operand, all_operands, load_operands
 from gnarl.sw.workloads.tensor.program_tensors import format_of
 from gnarl.sw.workloads.tensor.tensor import Tensor
-from gnarl.sw.workloads.tensor.workload import read_expression, split_source
+from gnarl.sw.workloads.tensor.workload import named_operands, read_expression, split_source
 from gnarl.sw.workloads.text_file import read_text
 
 GRAPH_SUFFIXES = (".gv", ".dot")
@@ -50,14 +51,16 @@ def source(text: str, tensors: Mapping[str, str]) -> SamWorkload | SamGraph | Sa
     name."""
     program = _program(text)
     if program is not None:
-        return _of_tensors(program, load_operands(tensors, program.formats))
+        of_hosts = inputs_of_hosts(program.statements)
+        return _of_tensors(program, load_operands(tensors, program.formats, of_hosts))
     parsed = workload(text)
     if not tensors:
         return parsed
     if isinstance(parsed, SamModel):
         formats = {name: each for name, each in parsed.program.formats.items()}
         named = {parsed.own_name(name): path for name, path in tensors.items()}
-        return replace(parsed, inputs={**parsed.inputs, **load_operands(named, formats)})
+        given = load_operands(named, formats, inputs_of_hosts(parsed.program.statements))
+        return replace(parsed, inputs={**parsed.inputs, **given})
     indexed = parsed.plan.kernel if isinstance(parsed, SamGraph) else parsed.statement
     return replace(parsed, inputs=load_operands(tensors, indexed.formats))
 
@@ -78,13 +81,15 @@ def workload(source: SamSource, seed: int = 0) -> SamWorkload | SamGraph | SamMo
         return source
     if isinstance(source, tuple) and len(source) == 2 and is_module(source[0]):
         return _model(module_program(*source))
-    text, operands = split_source(source)
+    text, inputs = split_source(source)
     if not isinstance(text, str | Path):
         raise WorkloadError(
             f"a {type(text).__name__}: must be an expression, the path of a graph or a model, or a "
             "tuple of one of the first two and operands by name, or of a module and its inputs"
         )
     program = _program(str(text))
+    of_hosts = () if program is None else inputs_of_hosts(program.statements)
+    operands = named_operands(inputs, of_hosts)
     if program is not None:
         return _of_tensors(program, operands or {})
     if str(text).endswith(GRAPH_SUFFIXES):
@@ -193,7 +198,7 @@ def _model_operands(
     available = {
         **{name: Operand(Tensor.from_any(value)) for name, value in parameters.items()},
         **own,
-        **load_operands(paths, formats),
+        **load_operands(paths, formats, host_inputs(program)),
     }
     if missing := [name for name in names if name not in available]:
         raise WorkloadError(

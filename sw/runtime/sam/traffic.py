@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gnarl.hw.sam.block_types import ROW_COUNTS
+from gnarl.hw.sam.block_types import BITVECTOR_BITS, ROW_COUNTS
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.memory_map import units_of, word_bits
+from gnarl.sw.workloads.tensor.storage import BitvectorLevel, CompressedLevel, Storage
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,19 @@ class Traffic:
     bytes: int
     cycles: int
     bound: str
+
+
+def stored_bytes(config: SamConfig, stored: Storage) -> int:
+    """Bytes of a tensor in the memories of ``config``, as a launch finds it: values, coordinates,
+    and rows of two words for fibers and for bitvectors, as in ``Traffic``."""
+    bits = config.width * len(stored.values)
+    for level in stored.levels:
+        match level:
+            case CompressedLevel(_, segments, coordinates):
+                bits += config.index_bits * (2 * (len(segments) - 1) + len(coordinates))
+            case BitvectorLevel(_, words):
+                bits += 2 * BITVECTOR_BITS * len(words)
+    return -(-bits // 8)
 
 
 def traffic(config: SamConfig, counters: Mapping[str, int]) -> Traffic:

@@ -48,11 +48,15 @@ def configuration_notes() -> list[tuple[str, str, str]]:
     return notes
 
 
-def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> NamedConfiguration:
+def load_configuration(
+    name: str | Path, overrides: Sequence[str] = (), swept: Sequence[str] = ()
+) -> NamedConfiguration:
     """The configuration called ``name``, or in the TOML file ``name``.
 
     overrides
         texts ``field=value``; a value is TOML, or else taken as a string: ``format=float16``.
+    swept
+        such texts of one point of a sweep, of fields that are not among ``overrides``.
 
     Raises ``ConfigError`` that names file and line, or the override, of each bad field.
     """
@@ -65,6 +69,10 @@ def load_configuration(name: str | Path, overrides: Sequence[str] = ()) -> Named
     # `--set` comes last: for the fields that it changes, it is the place to name.
     places = {field: f"{path}:{_line(text, field)}" for field in fields}
     places |= {field: "--set" for field in changed}
+    for each in swept:
+        field, value = parse_override(each, "--sweep")
+        changed[field] = value
+        places[field] = f"--sweep {each}"
     try:
         config = target.compiler.resolve(target.configuration.from_dict(fields | changed))
     except ConfigError as error:
@@ -147,17 +155,18 @@ def _overrides(texts: Sequence[str]) -> dict[str, Any]:
     """Values by field, each given once."""
     overrides: dict[str, Any] = {}
     for text in texts:
-        field, value = _override(text)
+        field, value = parse_override(text)
         if field in overrides:
             raise ConfigError([f"--set {text}: {field} is given twice: must be given once"])
         overrides[field] = value
     return overrides
 
 
-def _override(text: str) -> tuple[str, Any]:
+def parse_override(text: str, option: str = "--set") -> tuple[str, Any]:
+    """Field and value of a text ``field=value``. Raises ``ConfigError`` that names ``option``."""
     field, equals, value = text.partition("=")
     if not equals or not field.strip():
-        raise ConfigError([f"--set {text}: must be field=value"])
+        raise ConfigError([f"{option} {text}: must be field=value"])
     try:
         values = tomllib.loads(f"value = {value}")
     except ValueError:

@@ -130,6 +130,36 @@ CENTRED = graph(
 """Each row of a dense matrix without its maximum, for which a whole row has to wait."""
 
 
+SUMMED_BY_CRD = graph(
+    {
+        "root": "root",
+        "i": "fiberlookup",
+        "j": "fiberlookup",
+        "deal": "crdparallelizer",
+        "vals0": "arrayvals",
+        "vals1": "arrayvals",
+        "sum0": "reduce",
+        "sum1": "reduce",
+        "add": "alu",
+        "write": "valwrite",
+    },
+    [
+        "root.out_ref -> i.ref",
+        "i.out_ref -> j.ref",
+        "j.out_crd -> deal.crd",
+        "j.out_ref -> deal.i",
+        "deal.o0 -> vals0.ref",
+        "deal.o1 -> vals1.ref",
+        "vals0.out_val -> sum0.val",
+        "vals1.out_val -> sum1.val",
+        "sum0.out_val -> add.val0",
+        "sum1.out_val -> add.val1",
+        "add.out_val -> write.val",
+    ],
+)
+"""Sums of the rows of a compressed matrix, as those of even and those of odd columns."""
+
+
 def small(graph: Graph | None, **fields: Any) -> SamConfig:
     defaults = {
         "format": "fixed8.0",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from gnarl.hw.lib.formats import FloatFormat, parse_format
@@ -19,6 +20,8 @@ from tests.support.sam.reference import Lane, Tokens
 ARRAY_WORDS = 512
 ACCUMULATOR_WORDS = 256
 LANES = 3
+CRD_LANES = 4
+"""Lanes that streams are dealt to by coordinate."""
 
 
 @dataclass
@@ -390,6 +393,14 @@ def deal(rng: random.Random) -> Case:
     return Case({"i": tokens}, {f"o{place}": lane for place, lane in enumerate(lanes)})
 
 
+def deal_by_crd(rng: random.Random) -> Case:
+    depth = _depth(rng, 0)
+    pairs = tree(rng, depth, lambda: (_reference(rng), _reference(rng)), 6)
+    crd, i = (stream(mapped(itemgetter(place), pairs, depth), depth) for place in range(2))
+    lanes = reference.deal_by_crd(crd, i, CRD_LANES)
+    return Case({"crd": crd, "i": i}, {f"o{place}": lane for place, lane in enumerate(lanes)})
+
+
 def collect(rng: random.Random) -> Case:
     """Lanes that have gone down a level since they were dealt out."""
     depth = _depth(rng, 0, MAX_DEPTH - 1)
@@ -405,6 +416,18 @@ def collect(rng: random.Random) -> Case:
     lanes = [down(lane) for lane in reference.deal(tokens, LANES)]
     assert reference.collect(lanes) == down(tokens)
     return Case({f"i{place}": lane for place, lane in enumerate(lanes)}, {"o": down(tokens)})
+
+
+def collect_values(rng: random.Random, format: str) -> Case:
+    """Lanes that have a value for each token that they were dealt, as reductions have."""
+    depth = _depth(rng, 0)
+    crd = stream(tree(rng, depth, lambda: rng.getrandbits(16)), depth)
+    lanes = [
+        [_value(rng, format) if reference.is_item(token) else token for token in lane]
+        for lane in reference.deal(crd, LANES)
+    ]
+    inputs = {f"i{place}": lane for place, lane in enumerate(lanes)}
+    return Case({"crd": crd, **inputs}, {"out_val": reference.collect_values(crd, lanes)})
 
 
 # Writers.

@@ -32,6 +32,7 @@ KINDS = (
 LIMITS = (
     "; a sparse accumulator holds at most 2 indices, put ",
     " below a dense level that lies below level ",
+    " would be walked again in each turn of the loop over ",
 )
 """Texts of errors that any statement may meet."""
 
@@ -109,7 +110,8 @@ class _Maker:
         if loops:
             options.append(f"-s=reorder({','.join(loops)})")
             if rng.random() < 0.12:
-                options.append(f"-s=parallelize({rng.choice(loops)},{rng.randint(2, 4)})")
+                for index in rng.sample(loops, min(len(loops), rng.choice((1, 1, 2)))):
+                    options.append(f"-s=parallelize({index},{rng.choice((2, 3, 4, 8, 16, 18))})")
                 self._refused("lanes", "parallelize(")
         tensors = {name: self._tensor(each[0]) for name, each in self._accesses.items()}
         text = f"{result}={written(expression, kept)} {' '.join(options)}"

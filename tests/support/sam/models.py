@@ -39,6 +39,11 @@ _UNTIMED = SimulatedRun(0, {}, {}, {})
 """In place of how long a run takes, which costs more than the run."""
 
 
+def _given(tensors: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Any numbers: masks have -∞."""
+    return {name: Tensor.from_any(value, finite=False) for name, value in tensors.items()}
+
+
 def model_of(program: EinsumProgram, tensors: Mapping[str, Tensor]) -> SamModel:
     """A model with these shapes, whose inputs are all given by runs."""
     given = {name: tensor.shape for name, tensor in tensors.items()}
@@ -57,7 +62,7 @@ def compiled(
     if isinstance(program, str):
         program = parse_program(program)
     each = [r if isinstance(r, Region) else Region(tuple(r), iteration=iteration) for r in regions]
-    model = model_of(program, {name: Tensor.from_any(value) for name, value in tensors.items()})
+    model = model_of(program, _given(tensors))
     schedule = Schedule(regions=tuple(each)) if each else None
     fuse = None if each else "none"
     return compile(model, config, schedule=schedule, fuse=fuse, copies=copies)
@@ -87,7 +92,9 @@ def run(program: Program, tensors: Mapping[str, Any], is_timed: bool = False) ->
 
     ``is_timed``: on the simulator, too, which raises for a deadlock.
     """
-    known: dict[str, Array] = {name: Tensor.from_any(value) for name, value in tensors.items()}
+    known: dict[str, Array] = {
+        name: Tensor.from_any(value, finite=False) for name, value in tensors.items()
+    }
     done = Run({}, {})
 
     def make(step: HostStep, taken: Mapping[str, Array]) -> Array:
@@ -109,7 +116,7 @@ def run(program: Program, tensors: Mapping[str, Any], is_timed: bool = False) ->
         timing = simulated(config, own.image, _MOST_CYCLES) if is_timed else _UNTIMED
         ran = machine_run(config, own.image, model, timing, partial(result_rows, launch))
         kernel = kernel_of(launch.sections)
-        expected = einsum.evaluate(own.program, own.tensors, config.format)
+        expected = einsum.evaluate(own.program, own.tensors, config.format, lanes=own.sum_lanes)
         known |= outputs(launch, own, ran.memory)
         for access in kernel.results:
             shape = tuple(own.sizes[index] for index in access.indices)
@@ -124,7 +131,7 @@ def golden(
     program: EinsumProgram, tensors: Mapping[str, Any], format: str = "float32"
 ) -> dict[str, np.ndarray]:
     """What a program means, as words by name of its results."""
-    given = {name: Tensor.from_any(value) for name, value in tensors.items()}
+    given = _given(tensors)
     shapes = program_shapes(program, {name: each.shape for name, each in given.items()}).tensors
     found = einsum.evaluate(program, given, format)
     return {name: words(*found[name], shapes[name], format) for name in program.results}

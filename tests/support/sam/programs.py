@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from gnarl.sw.compiler.sam.fuse.regions import regions_of
 from gnarl.sw.workloads.einsum.check import check
 from gnarl.sw.workloads.einsum.program import (
     AnyStatement,
@@ -20,10 +18,21 @@ from gnarl.sw.workloads.einsum.program import (
     free_indices,
     reductions,
 )
+from gnarl.sw.workloads.einsum.rearrangement import (
+    COMPARISONS,
+    How,
+    Kept,
+    Pattern,
+    Rearrangement,
+    Stored,
+)
 from gnarl.sw.workloads.tensor.expression import GREATEST, Access, Call, Constant, Reduction
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
+from tests.support.einsums import entries_alone
 from tests.support.rearrangements import draw
+from tests.support.sam.program_cases import ProgramCase
+from tests.support.sam.renamed_statements import with_names
 
 _INDICES = "ijklm"
 _AT_ZERO = ("relu", "tanh", "gelu", "sqrt")
@@ -40,61 +49,26 @@ TRAITS = (
     "empty tensor",
     "index of no operand",
     "input twice",
+    "kept",
     "masked",
     "maximum",
     "names of their own",
     "nested sum",
     "not 0 at 0",
     "odd values",
+    "pattern",
     "reshape",
     "result that is taken",
     "several indices",
     "size 0",
     "size 1",
     "slice",
+    "stored",
     "three indices",
     "transposed",
     "unshared index",
 )
 """What programs may have that is hard to get right."""
-
-
-@dataclass
-class ProgramCase:
-    """A program, values of its inputs, and its traits.
-
-    exact
-        whether sums have the same bits in all orders of loops, or are in one order only.
-    """
-
-    program: EinsumProgram
-    tensors: dict[str, Tensor]
-    traits: frozenset[str]
-
-    @classmethod
-    def of(cls, program: EinsumProgram, tensors: Mapping[str, Any]) -> ProgramCase:
-        """A program without traits."""
-        given = {name: Tensor.from_any(each) for name, each in tensors.items()}
-        return cls(program, given, frozenset())
-
-    @property
-    def exact(self) -> bool:
-        return "several indices" not in self.traits
-
-    def groups(self, rng: random.Random) -> list[tuple[str, ...]]:
-        """Statements one after the other, cut where they must be and at random."""
-        groups: list[list[str]] = []
-        for names in self.whole():
-            groups.append([])
-            for name in names:
-                groups[-1].append(name)
-                if rng.random() < 0.3:
-                    groups.append([])
-        return [tuple(group) for group in groups if group]
-
-    def whole(self) -> list[tuple[str, ...]]:
-        """Statements one after the other, cut where they must be."""
-        return [each.statements for each in regions_of(self.program, "layer")]
 
 
 def make_program(
@@ -111,32 +85,6 @@ def make_program(
     return _Maker(random.Random(seed), odd, moving, disordered, masked).case()
 
 
-def _with_names(statement: AnyStatement, rng: random.Random) -> AnyStatement:
-    """The statement with its indices called otherwise, if it computes something."""
-    if not isinstance(statement, Einsum):
-        return statement
-    names = dict(
-        zip(statement.indices, rng.sample("abcijklmno", len(statement.indices)), strict=True)
-    )
-
-    def access(each: Access) -> Access:
-        return replace(each, indices=tuple(names[index] for index in each.indices))
-
-    def renamed(part: EinsumExpression) -> EinsumExpression:
-        match part:
-            case Access():
-                return access(part)
-            case Call(function, arguments):
-                return Call(function, tuple(map(renamed, arguments)))
-            case Reduction(op, indices, inner):
-                return Reduction(op, tuple(names[index] for index in indices), renamed(inner))
-        return part
-
-    return replace(
-        statement, result=access(statement.result), expression=renamed(statement.expression)
-    )
-
-
 @dataclass
 class _Maker:
     rng: random.Random
@@ -150,6 +98,7 @@ class _Maker:
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     indices_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    masks: list[str] = field(default_factory=list)
     traits: set[str] = field(default_factory=set)
 
     def case(self) -> ProgramCase:
@@ -169,7 +118,7 @@ class _Maker:
         program = self._program()
         if rng.random() < 0.4:  # one name in two statements says nothing
             self.traits.add("names of their own")
-            statements = tuple(_with_names(each, rng) for each in program.statements)
+            statements = tuple(with_names(each, rng) for each in program.statements)
             program = check(replace(program, statements=statements))
         if 0 in (sizes := {n for each in self.tensors.values() for n in each.shape}):
             self.traits.add("size 0")
@@ -196,6 +145,9 @@ class _Maker:
             uses = [a for one in self.statements for a in one.operands if a.tensor == name]
             if len(uses) > 1 and name in self.indices_of:
                 self.traits.add("diamond")
+        for name in self.masks:
+            if name in self.formats:
+                self.formats[name] = entries_alone(self.formats[name])
         kept = dict.fromkeys(results)
         return check(
             EinsumProgram("random", tuple(self.statements), self.formats, tuple(kept), self.shapes)
@@ -389,13 +341,12 @@ class _Maker:
     def _masked_softmax(self) -> None:
         """Powers of what an input has entries for, over their sum, as four statements."""
         self.traits.add("masked")
-        scores = self.statements[-1].result
+        name = self.statements[-1].name
+        scores = Access(name, self.indices_of[name])
         if not scores.indices:
             return
         kept = self.rng.sample(scores.indices, self.rng.randint(1, len(scores.indices)))
-        mask = self._input(tuple(index for index in scores.indices if index in kept))
-        mask_tensor = self.tensors[mask.tensor]
-        self.tensors[mask.tensor] = replace(mask_tensor, values=np.ones(mask_tensor.nnz))
+        mask = self._mask(tuple(index for index in scores.indices if index in kept))
         row = max(scores.indices, key=self.place.__getitem__)
         rest = tuple(index for index in scores.indices if index != row)
         within: EinsumExpression = Call("mul", (mask, Call("add", (scores, Constant(0.0)))))
@@ -405,6 +356,30 @@ class _Maker:
         total = self._added(rest, Reduction("sum", (row,), powers))
         least = Call("max", (total, Constant(1.0)))  # what is missing over 0 looks like 0/0
         self._added(scores.indices, Call("div", (powers, least)))
+
+    def _mask(self, indices: tuple[str, ...]) -> Access:
+        """A tensor that is 1 where it has an entry: an input, or made of one by the host."""
+        if self.rng.random() < 0.4:
+            mask = self._input(indices)
+            self.tensors[mask.tensor] = _ones(self.tensors[mask.tensor])
+            self.masks.append(mask.tensor)
+            return mask
+        given = Access("M", tuple(self.rng.sample(indices, len(indices))))
+        shape = tuple(self.sizes[index] for index in given.indices)
+        self.tensors["M"] = self._values(shape)
+        self.formats["M"] = self._format(given.indices)
+        how: How = Pattern(self.rng.choice([*COMPARISONS]), self.rng.choice((0.0, 0.5, -1.0)))
+        if (kind := self.rng.random()) < 0.3:
+            how = Stored()
+        elif kind < 0.6:
+            how = Kept()
+            self.tensors["M"] = _ones(self.tensors["M"], -np.inf)
+        self.traits.add(how.kind)
+        made = Access(f"t{len(self.statements)}", tuple(self.rng.sample(indices, len(indices))))
+        self.statements.append(Rearrangement(made, how, (given,)))
+        self.indices_of[made.tensor] = made.indices
+        self.masks.append(made.tensor)
+        return Access(made.tensor, made.indices)
 
     def _added(self, indices: tuple[str, ...], expression: EinsumExpression) -> Access:
         result = Access(f"t{len(self.statements)}", indices)
@@ -486,3 +461,7 @@ class _Maker:
         if self.odd:
             numbers = np.where(values.random(shape) < 0.2, values.choice(_ODD, shape), numbers)
         return Tensor.from_any(np.where(kept, numbers, 0.0))
+
+
+def _ones(tensor: Tensor, one: float = 1.0) -> Tensor:
+    return replace(tensor, values=np.full(tensor.nnz, one))

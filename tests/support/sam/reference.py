@@ -415,11 +415,38 @@ def deal(tokens: Tokens, lanes: int) -> list[Tokens]:
     return [[*lane, DONE] for lane in found]
 
 
+def deal_by_crd(crd: Tokens, tokens: Tokens, lanes: int) -> list[Tokens]:
+    """Items to the lanes of their coordinates, empty ones to the first; all else to every lane."""
+    found: list[Tokens] = [[] for _ in range(lanes)]
+    for one, token in zip(crd, tokens, strict=True):
+        assert is_item(one) == is_item(token)
+        own = [found[payload_of(one) % lanes]] if is_item(one) else found
+        for lane in own:
+            lane.append(token)
+    return found
+
+
 def collect(lanes: Sequence[Tokens]) -> Tokens:
     """Fibers of the lanes in turn."""
     turns = [fiber for turn in zip_longest(*map(fibers, lanes)) for fiber in turn]
     count = sum(fiber is not None for fiber in turns)
     return flat(turns[:count])
+
+
+def collect_values(crd: Tokens, lanes: Sequence[Tokens]) -> Tokens:
+    """A value for each coordinate, from the lane that it was dealt to, and all of its stops."""
+    dealt = deal(crd, len(lanes))
+    values = [
+        iter([each for item, each in zip(own, lane, strict=True) if kind_of(item) == Kind.DATA])
+        for own, lane in zip(dealt, lanes, strict=True)
+    ]
+    found: Tokens = []
+    place = -1
+    for before, token in zip([None, *crd], crd, strict=False):
+        behind = before is not None and is_item(before) and is_stop(token)
+        place += not behind
+        found.append(next(values[place % len(lanes)]) if is_item(token) else token)
+    return found
 
 
 def write_compressed(crd: Tokens, keep_empty: bool) -> tuple[list[list[int]], Tokens]:

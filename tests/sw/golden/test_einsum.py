@@ -319,7 +319,7 @@ def test_a_maximum_counts_what_is_missing_as_zero() -> None:
 def test_what_is_stored_alone_has_a_maximum_of_its_own() -> None:
     below = np.array([[-3.0, 0, -1], [-2, -3, -4], [0, 0, 0]])
     assert numbers("x(i)=greatest[k](A(i,k)) -f=A:ds", A=below) == [-1, -2]
-    assert numbers("x(i)=greatest[k](A(i,k)) -f=A:dd", A=below) == [0, -2, 0]
+    assert numbers("x(i)=greatest[k](A(i,k)+0) -f=A:ds", A=below) == [0, -2, 0]
     assert numbers("x=greatest[i,k](A(i,k)) -f=A:ss", A=below) == [-1]
     assert numbers("x=greatest[k](a(k)) -f=a:s", a=np.zeros(0)) == [0]
     text = "x(i)=greatest[k](A(i,k)*(b(k)+0)) -f=A:ds -f=b:s"

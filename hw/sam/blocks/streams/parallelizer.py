@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.instanced import Instanced
+from gnarl.hw.sam.blocks.streams.turns import Turns
 from gnarl.hw.sam.step import TokenStep, is_data, is_done, is_stop
 from gnarl.hw.sam.token import Kind, token_stream
 
@@ -42,13 +43,11 @@ class Parallelizer(Instanced):
         i = self.i
         outputs = [getattr(self, f"o{lane}") for lane in range(self._lanes)]
         step = TokenStep(m, inputs=[i], outputs=outputs)
-        following = Signal(range(self._lanes))  # the lane that the next unit goes to
-        last = Signal(range(self._lanes))
-        is_open = Signal()  # the last unit has had no stop yet
+        turns = Turns(i, self._lanes)
+        lane = turns.lane
         open_lanes = Signal(self._lanes)  # those whose last unit has had none yet
 
-        lane = Mux(is_open & ~is_data(i), last, following)
-        is_ambiguous = is_stop(i) & ~is_open & open_lanes.bit_select(lane, 1)
+        is_ambiguous = is_stop(i) & ~turns.is_open & open_lanes.bit_select(lane, 1)
         with m.If(i.valid):
             for place, output in enumerate(outputs):
                 with m.If(is_done(i) | (lane == place)):
@@ -62,10 +61,6 @@ class Parallelizer(Instanced):
         with m.If(step.done & is_ambiguous):
             m.d.sync += open_lanes.bit_select(lane, 1).eq(0)
         with m.Elif(step.done):
-            m.d.sync += [
-                open_lanes.bit_select(lane, 1).eq(is_data(i)),
-                last.eq(lane),
-                following.eq(Mux(lane == self._lanes - 1, 0, lane + 1)),
-                is_open.eq(is_data(i)),
-            ]
+            m.d.sync += open_lanes.bit_select(lane, 1).eq(is_data(i))
+            turns.advance(m)
         return m

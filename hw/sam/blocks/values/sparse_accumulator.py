@@ -64,7 +64,6 @@ class SparseAccumulator(Instanced):
         self._words = words
         self._key_bits = (words - 1).bit_length()
         self._full = full
-        self._banks = [SumBank(words, format.width, stages) for _ in range(BANKS[order])]
         super().__init__(
             {
                 **{f"size{place}": In(width) for place in range(order)},
@@ -83,6 +82,8 @@ class SparseAccumulator(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
+        banks = range(BANKS[self._order])
+        self._banks = [SumBank(self._words, self._format.width, self._stages) for _ in banks]
         for number, bank in enumerate(self._banks):
             m.submodules[f"bank_{number}"] = bank
         m.submodules.fibers = fibers = Queue(token_layout(FIBER_BITS), 2)

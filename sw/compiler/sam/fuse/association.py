@@ -51,12 +51,11 @@ def associate(program: EinsumProgram, text: str, names: Mapping[str, str]) -> Ei
     leaves = sorted(_leaves(tree))
     found = False
     for statement in program.einsums:
-        if statement.name not in program:
-            continue
         for part in _products(statement.expression):
             chain = _chain(program, statement, part, set(leaves))
             if chain is not None and sorted(each.tensor for each in chain.factors) == leaves:
-                current = program.einsum(statement.name) or statement
+                current = program.einsum(statement.name)
+                assert current is not None, "only what comes before a statement goes into it"
                 program = _replaced(program, current, chain, tree)
                 found = True
     if not found:
@@ -197,7 +196,7 @@ def _replaced(
         whole: EinsumExpression = Call("mul", (left, right))
         return (Reduction("sum", summed, whole) if summed else whole), kept
 
-    root, _ = product(tree, _free_outside(statement, chain.part))
+    root, _ = product(tree, set(free_indices(chain.part)))
     last = replace(statement, expression=with_part(statement.expression, chain.part, root))
     statements: list[AnyStatement] = []
     for each in program.statements:
@@ -207,11 +206,6 @@ def _replaced(
             statements.append(each)
     formats = {name: each for name, each in program.formats.items() if name not in inner_names}
     return replace(program, statements=tuple(statements), formats=formats)
-
-
-def _free_outside(statement: Einsum, part: EinsumExpression) -> set[str]:
-    """Indices of a part that what is around it needs."""
-    return set(free_indices(part)) | set(statement.result.indices)
 
 
 def _indices(tree: Tree, by_name: dict[str, list[Access]]) -> set[str]:

@@ -2,7 +2,8 @@
 
 The host makes their tensors of what launches before have written, and stores them as their operands
 are, as far as that means something: where these have dense levels, it has. Patterns are
-stored in the order of their modes, the innermost level compressed.
+stored in the order of their modes, or of the tensor whose entries they have, the innermost level
+compressed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.rearrangement import (
     Concat,
     Coo,
+    Kept,
     Pattern,
     Rearrangement,
     Reshape,
@@ -67,9 +69,10 @@ def _format(statement: Rearrangement, formats: Mapping[str, TensorFormat]) -> Te
         places[index] = min((places[each] for each in sources), default=-1)
     result = statement.result.indices
     modes = sorted(range(len(result)), key=lambda mode: (places[result[mode]], mode))
-    if isinstance(statement.how, Pattern):
+    if isinstance(statement.how, Pattern | Kept):
         modes = [*range(len(result))]
-        kinds |= {index: {COMPRESSED} for index in result[-1:]}
+    if isinstance(statement.how, Pattern | Kept | Stored):  # where there is no entry there is no 1
+        kinds |= {result[mode]: {COMPRESSED} for mode in modes[-1:]}
     return TensorFormat(tuple(_level(kinds[result[mode]]) for mode in modes), tuple(modes))
 
 

@@ -52,6 +52,8 @@ class Region:
         one of ``ITERATIONS``.
     longest
         bounds of fibers, coordinates of an index by its name, where data have fewer than there are.
+    lanes
+        indices whose loops are dealt to copies of what lies inside, each with how many.
     place
         where the user wrote it, as errors begin: ``s.toml: region 2: ``.
     """
@@ -61,6 +63,7 @@ class Region:
     before: tuple[tuple[str, ...], ...] = ()
     iteration: str = FACTORED
     longest: Mapping[str, int] = field(default_factory=dict)
+    lanes: tuple[tuple[str, int], ...] = ()
     place: str = field(default="", compare=False)
 
 
@@ -94,7 +97,8 @@ class Fusion:
         """The only region of a statement."""
         einsum = explicit(statement)
         program = EinsumProgram(einsum.name, (einsum,), statement.formats, (einsum.name,))
-        return cls(program, (Region((einsum.name,), statement.order),), frozenset(program.inputs))
+        region = Region((einsum.name,), statement.order, lanes=statement.lanes)
+        return cls(program, (region,), frozenset(program.inputs))
 
 
 @dataclass(frozen=True)
@@ -175,7 +179,7 @@ def regions_of(program: EinsumProgram, fusion: str, iteration: str = FACTORED) -
         if (
             fusion == "none"
             or not last
-            or (fusion == "layer" and last[-1].layer != each.layer)
+            or (fusion == "layer" and last[0].layer != each.layer)
             or not before[each.name].isdisjoint(one.name for one in last)
         ):
             groups.append([])
@@ -228,8 +232,6 @@ def lower_regions(fusion: Fusion) -> list[LoweredRegion]:
             try:
                 found = _longest(fusion, replace(region, statements=left), lowered)
             except WorkloadError as error:
-                if not region.place:
-                    raise
                 raise WorkloadError(f"{region.place}{error}") from error
             lowered.append(found)
             left = left[len(found.region.statements) :]
@@ -256,7 +258,7 @@ def results_of(program: EinsumProgram, statements: Sequence[str]) -> list[str]:
     return [
         name
         for name in statements
-        if name in program.results or not set(program.consumers.get(name, ())) <= inside
+        if name in program.results or not inside.issuperset(program.consumers.get(name, ()))
     ]
 
 
@@ -274,6 +276,11 @@ def _lower(fusion: Fusion, region: Region, before: Sequence[LoweredRegion]) -> L
     if region.order:
         check_order(graph, region.order)
     order = region.order or first_order(graph)
+    for index, _ in region.lanes:
+        if index not in order:
+            raise WorkloadError(
+                f"lanes: index {index} is not in the region; it has {', '.join(order)}"
+            )
     known = [copy for each in before for copy in each.copies]
     copied += in_other_orders(views, fixed, order)
     copies = copies_of(program, copied, formats, order, known)

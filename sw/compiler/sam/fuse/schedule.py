@@ -27,6 +27,8 @@ from gnarl.sw.compiler.sam.fuse.regions import (
 )
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.einsum.stored_maxima import check_where_stored
+from gnarl.sw.workloads.tensor.lanes import ALLOWED_LANES, ways_of
 from gnarl.sw.workloads.tensor.options import parse_format
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 from gnarl.sw.workloads.text_file import read_text
@@ -34,7 +36,7 @@ from gnarl.sw.workloads.text_file import read_text
 DEFAULT_FUSION = "layer"
 
 _FIELDS = ("model", "associate", "formats", "region")
-_REGION_FIELDS = ("statements", "order", "before", "iteration", "longest")
+_REGION_FIELDS = ("statements", "order", "before", "iteration", "longest", "lanes")
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,9 @@ def _lines(model: SamModel, fusion: Fusion, regions: Sequence[LoweredRegion]) ->
         if region.region.longest:
             bounds = ", ".join(f"{index} = {n}" for index, n in region.region.longest.items())
             yield f"longest = {{ {bounds} }}"
+        if region.region.lanes:
+            lanes = ", ".join(f"{index} = {n}" for index, n in region.region.lanes)
+            yield f"lanes = {{ {lanes} }}"
 
 
 def _toml(value: Any) -> str:
@@ -166,6 +171,10 @@ def _applied(
         formats[tensor] = _format(program, tensor, name, text)
         fixed.add(tensor)
     program = replace(program, formats=formats)
+    try:
+        check_where_stored(program)
+    except WorkloadError as error:
+        raise WorkloadError(f"formats: {error}") from error
     if not schedule.regions:
         regions = regions_of(program, fuse or DEFAULT_FUSION, iteration or FACTORED)
     elif fuse is not None or iteration is not None:
@@ -259,7 +268,8 @@ def _region(fields: Any, number: int) -> Region:
         before = _field(fields, "before", list, [])
         chains = tuple(_texts({"before": each}, "before") for each in before)
         names, order = tuple(dict.fromkeys(statements)), _texts(fields, "order")
-        return Region(names, order, chains, iteration, _longest(fields), f"region {number}: ")
+        longest, lanes = _longest(fields), _lanes(fields)
+        return Region(names, order, chains, iteration, longest, lanes, f"region {number}: ")
     except WorkloadError as error:
         raise WorkloadError(f"region {number}: {error}") from error
 
@@ -272,6 +282,16 @@ def _longest(fields: Mapping[str, Any]) -> dict[str, int]:
                 f"longest.{index} = {bound!r}: must be a whole number of at least 1"
             )
     return bounds
+
+
+def _lanes(fields: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    lanes = _field(fields, "lanes", dict, {})
+    for index, number in lanes.items():
+        if type(number) is not int or not ways_of(number):
+            raise WorkloadError(
+                f"lanes.{index} = {number!r}: must be a whole number, {ALLOWED_LANES}"
+            )
+    return tuple(lanes.items())
 
 
 def _require_known(fields: Mapping[str, Any], known: Sequence[str], place: str) -> None:

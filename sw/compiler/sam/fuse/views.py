@@ -71,10 +71,6 @@ class Views:
         )
         return replace(self, views=tuple(views))
 
-    def consumers(self, access: Access) -> list[View]:
-        """The views that take an access."""
-        return [view for view in self.views if access in set(accesses(view.expression))]
-
 
 def views_of(program: EinsumProgram, statements: Sequence[str], results: Sequence[str]) -> Views:
     """The views of a region of ``statements``, which writes ``results``.
@@ -103,12 +99,15 @@ class _Renaming:
         known = list(self._known.get(name, {}).values())
         if known:
             return known[0]
+        own = self._program[name].result.indices
+        self._taken.update(own)
         indices = []
-        for index in self._program[name].result.indices:
+        for index in own:
             space = self._spaces[name, index]
-            is_other = self._space_of.setdefault(index, space) != space
-            indices.append(self._fresh_name() if is_other else index)
-            self._taken.add(indices[-1])
+            if self._space_of.setdefault(index, space) != space:
+                index = self._fresh_name()
+                self._space_of[index] = space
+            indices.append(index)
         return self._view(name, tuple(indices))
 
     def _fresh_name(self) -> str:
@@ -146,7 +145,7 @@ class _Renaming:
     def _reduced(self, statement: Einsum, index: str, renamed: Mapping[str, str]) -> str:
         """The region's name for a reduction index."""
         for taken in statement.operands:
-            if index not in taken.indices or taken.tensor not in self._inside:
+            if index not in taken.indices:
                 continue
             place = taken.indices.index(index)
             for known in self._known.get(taken.tensor, {}):

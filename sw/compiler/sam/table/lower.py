@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.hw.sam.block_types import COMPRESSED, DENSE, FUNCTIONS, MAX_ACCUMULATOR_ORDER
+from gnarl.hw.sam.block_types import COMPRESSED, DENSE, FUNCTIONS
 from gnarl.sw.compiler.sam.builder import Stream
 from gnarl.sw.compiler.sam.iteration import (
     STREAM,
@@ -24,6 +25,7 @@ from gnarl.sw.compiler.sam.iteration import (
     Operand,
     completed,
     coordinates,
+    distinct,
     indices_of,
     is_full,
     operands,
@@ -31,6 +33,7 @@ from gnarl.sw.compiler.sam.iteration import (
     with_parts,
 )
 from gnarl.sw.compiler.sam.table.nest import Computed, Loop, Nest, Walker
+from gnarl.sw.compiler.sam.table.sums import Sums
 from gnarl.sw.compiler.sam.table.table import VALUES, FusionTable, TableBuilder
 from gnarl.sw.compiler.sam.table.write import Written, write
 from gnarl.sw.workloads.tensor.expression import (
@@ -81,9 +84,10 @@ class _Lowering:
     def __init__(self, table: TableBuilder, order: Sequence[str], first_number: int) -> None:
         self._table = table
         self._walker = Walker(table)
+        self._sums = Sums(table, self._walker, order)
         self._order = tuple(order)
         self._place = {index: place for place, index in enumerate(order)}
-        self._number = first_number
+        self._numbers = count(first_number)
         self._named: dict[tuple[str, tuple[Stream, ...]], Operand] = {}
         self._streams: dict[int, Computed] = {}
 
@@ -117,7 +121,7 @@ class _Lowering:
 
         ``complete`` loops have every coordinate of their index.
         """
-        complete = complete | self._split(formula, own)
+        complete = complete | self._split(formula)
         for place, index in enumerate(own):
             wanted = complete | self._full(formula, own[place:], nest)
             nest, formula = self._computed_before(formula, nest, index, wanted)
@@ -128,7 +132,7 @@ class _Lowering:
             nest = self._walker.descend(nest, index, found, list(operands(formula)))
         return self._computed_before(formula, nest, None, set())
 
-    def _split(self, formula: Formula, own: Sequence[str]) -> set[str]:
+    def _split(self, formula: Formula) -> set[str]:
         """Loops that must have every coordinate since parts of a sum are joined inside of them:
         all but the innermost that a part leaves which is summed outside of them."""
         parts = _additive_parts(formula)
@@ -138,8 +142,8 @@ class _Lowering:
         for part in parts:
             if isinstance(part, Reduction):
                 first = min(map(self._place.__getitem__, part.indices))
-                inside = indices_of(part) & set(own)
-                found.update(self._ordered({i for i in inside if self._place[i] > first})[:-1])
+                inside = {index for index in indices_of(part) if self._place[index] > first}
+                found.update(self._ordered(inside)[:-1])
         return found
 
     def _full(self, formula: Formula, own: Sequence[str], nest: Nest) -> set[str]:
@@ -152,37 +156,70 @@ class _Lowering:
         }
 
     def _computed_before(
-        self, formula: Formula, nest: Nest, index: str | None, full: set[str]
+        self,
+        formula: Formula,
+        nest: Nest,
+        index: str | None,
+        full: set[str],
+        known: dict[tuple[int, bool], Formula] | None = None,
     ) -> tuple[Nest, Formula]:
         """Computes what the loop over ``index`` needs, or, where it is None, what is left.
 
-        ``full``: levels of the streams that should have every coordinate.
+        full
+            levels of the streams that should have every coordinate.
+        known
+            what has become of what is named, by its ``id`` and whether ``full`` has levels.
         """
         if isinstance(formula, Operand):
             return nest, formula
+        known = {} if known is None else known
+        key = id(formula), bool(full)
+        if key in known:
+            return nest, known[key]
+        nest, made = self._computed_part(formula, nest, index, full, known)
+        if isinstance(formula, Named):
+            known[key] = made
+        return nest, made
+
+    def _computed_part(
+        self,
+        formula: Formula,
+        nest: Nest,
+        index: str | None,
+        full: set[str],
+        known: dict[tuple[int, bool], Formula],
+    ) -> tuple[Nest, Formula]:
         remaining = indices_of(formula) - {loop.index for loop in nest.loops}
         is_value = not remaining and self._has_computed(formula)
         if is_value or self._comes_before(formula, index, remaining):
             return self._beside(formula, nest, full)
         if isinstance(formula, Call) and formula.function not in _KEEPING_COORDINATES:
             full = set()
-        return self._parts_before(formula, nest, index, full)
+        return self._parts_before(formula, nest, index, full, known)
 
     def _parts_before(
-        self, formula: Formula, nest: Nest, index: str | None, full: set[str]
+        self,
+        formula: Formula,
+        nest: Nest,
+        index: str | None,
+        full: set[str],
+        known: dict[tuple[int, bool], Formula],
     ) -> tuple[Nest, Formula]:
         parts = []
         with self._table.working_for(formula):
             for part in parts_of(formula):
-                nest, computed = self._computed_before(part, nest, index, full)
+                nest, computed = self._computed_before(part, nest, index, full, known)
                 parts.append(computed)
         return nest, with_parts(formula, tuple(parts))
 
     def _has_computed(self, formula: Formula) -> bool:
         """Whether something in a formula is reduced, or was computed."""
-        if isinstance(formula, Operand):
-            return formula.number in self._streams
-        return isinstance(formula, Reduction) or any(map(self._has_computed, parts_of(formula)))
+        return any(
+            part.number in self._streams
+            if isinstance(part, Operand)
+            else isinstance(part, Reduction)
+            for part in distinct(formula)
+        )
 
     def _comes_before(self, formula: Formula, index: str | None, remaining: set[str]) -> bool:
         """Whether a formula that has loops of its own must be computed before the loop over
@@ -198,27 +235,30 @@ class _Lowering:
         return False
 
     def _beside(self, formula: Formula, nest: Nest, full: set[str]) -> tuple[Nest, Formula]:
-        """Computes a formula beside the loops of a nest; it becomes an operand there."""
-        key = None
-        if isinstance(formula, Named) and formula.is_shared:
+        """Computes a formula beside the loops of a nest, once if it has a name; it becomes an
+        operand there."""
+        if isinstance(formula, Named):
             key = formula.name, tuple(loop.crd for loop in nest.loops)
-            if key in self._named:
-                operand = self._named[key]
-                return self._walker.computed(nest, operand, self._streams[operand.number]), operand
+            if key not in self._named:
+                self._named[key] = self._made(formula, nest, full)
+            operand = self._named[key]
+        else:
+            operand = self._made(formula, nest, full)
+        return self._walker.computed(nest, operand, self._streams[operand.number]), operand
+
+    def _made(self, formula: Formula, nest: Nest, full: set[str]) -> Operand:
+        """The operand that a formula becomes, whose streams are kept."""
         with self._table.working_for(formula):
             streams = self._compute(formula, nest, full)
         operand = Operand(
-            self._number,
+            next(self._numbers),
             "",
             tuple(loop.index for loop in streams.loops),
             (STREAM,) * len(streams.loops),
             tuple(Known(loop.full, loop.never_empty) for loop in streams.loops),
         )
-        self._number += 1
         self._streams[operand.number] = streams
-        if key is not None:
-            self._named[key] = operand
-        return self._walker.computed(nest, operand, streams), operand
+        return operand
 
     def _compute(self, formula: Formula, nest: Nest, full: set[str]) -> Computed:
         """The formula's own loops inside a nest, and its values in the innermost one."""
@@ -226,7 +266,7 @@ class _Lowering:
             return self._reduction(formula, nest, full)
         remaining = indices_of(formula) - {loop.index for loop in nest.loops}
         if not remaining:
-            nest, formula = self._parts_before(formula, nest, None, full)
+            nest, formula = self._parts_before(formula, nest, None, full, {})
             return Computed((), self._value(formula, nest))
         (part,) = parts_of(formula)
         inner, part = self._loops(part, nest, self._ordered(remaining), full & remaining)
@@ -245,17 +285,15 @@ class _Lowering:
         val = self._value(part, inner)
         kept: tuple[Loop, ...] = ()
         own_loops = inner.loops[len(nest.loops) :]
-        last = min(place for place, loop in enumerate(own_loops) if loop.index in summed)
         for place, loop in reversed(list(enumerate(own_loops))):
             if loop.index not in summed:
                 kept = (loop, *kept)
-                continue
-            if not kept:
-                val = self._reduced(formula.op, loop, val)
-                continue
-            around = inner.loops[: len(nest.loops) + place]
-            wanted = full if place == last else set()
-            kept, val = self._accumulated(formula.op, loop, kept, val, around, wanted)
+            elif not kept:
+                val = self._sums.reduced(formula.op, loop, val)
+            else:
+                # A sum comes before all loops of what takes it; those inside of it are its own.
+                wanted = full if place == 0 else set()
+                kept, val = self._sums.accumulated(formula.op, loop, kept, val, nest.loops, wanted)
         return Computed(kept, val)
 
     def _check_streams(self, formula: Formula, index: str, found: Coordinates, nest: Nest) -> None:
@@ -267,7 +305,7 @@ class _Lowering:
                 continue
             if index not in operand.indices:
                 left = [each for each in operand.indices if each not in walked]
-                if left and left != list(operand.indices):
+                if left:
                     raise WorkloadError(
                         f"loop order {','.join(self._order)}: what is computed over "
                         f"{' and '.join(operand.indices)} would be walked again in each turn of "
@@ -304,92 +342,28 @@ class _Lowering:
     def _ordered(self, indices: Sequence[str] | set[str]) -> list[str]:
         return sorted(indices, key=self._place.__getitem__)
 
-    # Sums.
-
-    def _reduced(self, op: str, loop: Loop, val: Stream) -> Stream:
-        return self._table.place(
-            VALUES,
-            "",
-            "reduce",
-            f"reduce_{loop.index}",
-            {"val": val},
-            op="add" if op == "sum" else "max",
-        ).out_val
-
-    def _accumulated(
-        self,
-        op: str,
-        summed: Loop,
-        kept: tuple[Loop, ...],
-        val: Stream,
-        around: tuple[Loop, ...],
-        wanted: set[str],
-    ) -> tuple[tuple[Loop, ...], Stream]:
-        """The sum over a loop in which those of ``kept`` lie; those ``wanted`` should have every
-        coordinate."""
-        order = len(kept)
-        inside = ", ".join(loop.index for loop in kept)
-        where = f"loop order {','.join(self._order)}: index {summed.index}"
-        if op != "sum":
-            raise WorkloadError(
-                f"{where} is reduced by {op} outside of {inside}; a sparse accumulator only adds, "
-                f"put {summed.index} further inside"
-            )
-        if order > MAX_ACCUMULATOR_ORDER:
-            raise WorkloadError(
-                f"{where} is summed outside of {inside}; a sparse accumulator holds at most "
-                f"{MAX_ACCUMULATOR_ORDER} indices, put {summed.index} further inside"
-            )
-        innermost_first = kept[::-1]
-        inputs = {f"crd{place}": loop.crd for place, loop in enumerate(innermost_first)}
-        full = [loop.index in wanted for loop in innermost_first]
-        # Where there may be an empty fiber around, the coordinates are added behind.
-        behind = any(full) and not all(loop.never_empty for loop in around)
-        if behind and order > 1:
-            full, behind = [False] * order, False
-        node = self._table.place(
-            summed.index,
-            "",
-            "spaccumulator",
-            f"accumulate_{summed.index}",
-            {**inputs, f"crd{order}": summed.crd, "val": val},
-            order=order,
-            **{f"full{place}": flag and not behind for place, flag in enumerate(full)},
-        )
-        if behind:
-            index = kept[0].index
-            every = self._walker.every(around, index)
-            union = self._table.join(
-                "union", index, (node.out_crd0, node.out_val), (every.out_crd, every.out_ref)
-            )
-            return (Loop(index, union.out_crd, True, True),), union.out_ref0
-        loops = tuple(
-            Loop(
-                loop.index,
-                getattr(node, f"out_crd{place}"),
-                full[place],
-                full[place] or (place < order - 1 and not full[place + 1]),
-            )
-            for place, loop in enumerate(innermost_first)
-        )
-        return loops[::-1], node.out_val
-
     # Values.
 
-    def _value(self, formula: Formula, nest: Nest) -> Stream:
+    def _value(
+        self, formula: Formula, nest: Nest, known: dict[int, Stream] | None = None
+    ) -> Stream:
+        """``known``: the values of what is named, by its ``id``."""
+        known = {} if known is None else known
         match formula:
             case Operand():
                 return self._walker.values(nest, formula)
             case Named(part=part):
-                with self._table.working_for(formula):
-                    return self._value(part, nest)
+                if id(formula) not in known:
+                    with self._table.working_for(formula):
+                        known[id(formula)] = self._value(part, nest, known)
+                return known[id(formula)]
             case Call("neg", (part,)):
-                return self._value(Call("mul", (part, self._constant(-1.0))), nest)
+                return self._value(Call("mul", (part, self._constant(-1.0))), nest, known)
             case Call(function, (part,)) if function in FUNCTIONS:
-                inputs = {"val": self._value(part, nest)}
+                inputs = {"val": self._value(part, nest, known)}
                 return self._place_value("function", function, inputs)
             case Call(function, arguments):
-                values = [self._value(part, nest) for part in arguments]
+                values = [self._value(part, nest, known) for part in arguments]
                 inputs = {f"val{place}": val for place, val in enumerate(values)}
                 return self._place_value("alu", function, inputs)
         raise TypeError(formula)
@@ -398,8 +372,7 @@ class _Lowering:
         return self._table.place(VALUES, "", type, op, inputs, op=op).out_val
 
     def _constant(self, value: float) -> Operand:
-        self._number += 1
-        return Operand(self._number - 1, Constant(value).tensor, (), ())
+        return Operand(next(self._numbers), Constant(value).tensor, (), ())
 
 
 def _natural(access: Access, loops: Sequence[Loop]) -> TensorFormat:
@@ -412,10 +385,16 @@ _KEEPING_COORDINATES = (*ADDITIVE, "neg", *FUNCTIONS)
 """Functions whose result is where any argument is, or everywhere."""
 
 
-def _additive_parts(formula: Formula) -> list[Formula]:
-    """The parts of nested sums."""
-    if isinstance(formula, Named) or (
-        isinstance(formula, Call) and formula.function in _KEEPING_COORDINATES
-    ):
-        return [each for part in parts_of(formula) for each in _additive_parts(part)]
+def _additive_parts(formula: Formula, known: dict[int, Formula] | None = None) -> list[Formula]:
+    """The parts of nested sums; of what is named and comes again, the first one alone, which
+    ``known`` has by its ``id``."""
+    known = {} if known is None else known
+    if isinstance(formula, Named):
+        if id(formula) in known:
+            return [known[id(formula)]]
+        parts = _additive_parts(formula.part, known)
+        known[id(formula)] = parts[0]
+        return parts
+    if isinstance(formula, Call) and formula.function in _KEEPING_COORDINATES:
+        return [each for part in formula.arguments for each in _additive_parts(part, known)]
     return [formula]

@@ -303,7 +303,7 @@ class Walker:
         """Joiners take one reference a lane: as many side by side as the longer lane has."""
         ones, others = list(one.references.items()), list(other.references.items())
         if len(ones) > len(others):
-            ones = _apart(one, other) or ones
+            ones = _apart(one, other)
         else:
             others = _apart(other, one) or others
         count = max(len(ones), len(others))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from gnarl.hw.sam.token import DONE, EMPTY
-from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Parents, Site
+from gnarl.hw.sam.token import DONE, EMPTY, PAYLOAD_BITS
+from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Parents, Site, Stream
 
 
 def parallelizer(site: Site, inputs: Inputs) -> Done:
@@ -14,21 +16,72 @@ def parallelizer(site: Site, inputs: Inputs) -> Done:
     Where the latter would come behind a token that has no stop in its lane, and look like its own,
     an empty token comes first.
     """
-    stream = inputs["i"]
+    dealt = _dealt(inputs["i"], site.block["lanes"])
+    return Done(
+        {
+            output: np.append(dealt.tokens[dealt.lane == number], DONE)
+            for number, output in enumerate(site.block.outputs)
+        }
+    )
+
+
+def crdparallelizer(site: Site, inputs: Inputs) -> Done:
+    """Tokens by their coordinates modulo the number of lanes; stops to every lane."""
+    crd, stream, lanes = inputs["crd"], inputs["i"], site.block["lanes"]
+    site.require_same(crd, stream, ("crd", "i"))
+    is_own = ~crd.is_data | (crd.words % lanes == np.arange(lanes)[:, None])
+    outputs = zip(site.block.outputs, is_own, strict=True)
+    return Done({output: stream.tokens[own] for output, own in outputs})
+
+
+@dataclass(frozen=True)
+class _Dealt:
+    """Tokens but for the last, done, in the stream's order: with those that are put in front of
+    stops, whose ``place`` in the stream is -1; and the lane of each."""
+
+    tokens: np.ndarray
+    place: np.ndarray
+    lane: np.ndarray
+
+
+def _dealt(stream: Stream, lanes: int) -> _Dealt:
     parents = Parents(stream)
-    lanes = site.block["lanes"]
     is_open = parents.given & (parents.last == parents.heads)
     apart = np.zeros(len(parents.heads), bool)
     apart[lanes:] = ~parents.given[lanes:] & is_open[:-lanes]
     lengths = np.diff(np.append(parents.heads, len(stream) - 1)) + apart
     lane = np.repeat(np.arange(len(lengths)) % lanes, lengths)
-    tokens = np.insert(stream.tokens, parents.heads[apart], EMPTY)
-    return Done(
-        {
-            output: np.append(tokens[:-1][lane == number], DONE)
-            for number, output in enumerate(site.block.outputs)
-        }
-    )
+    heads = parents.heads[apart]
+    tokens = np.insert(stream.tokens, heads, EMPTY)
+    return _Dealt(tokens[:-1], np.insert(np.arange(len(stream)), heads, -1)[:-1], lane)
+
+
+def _is_data(tokens: np.ndarray) -> np.ndarray:
+    """Whether tokens are data or empty."""
+    return (tokens >> PAYLOAD_BITS & 1) == 0
+
+
+def valserializer(site: Site, inputs: Inputs) -> Done:
+    """A value for each coordinate, of the lane that it was dealt to."""
+    coordinates = inputs["crd"]
+    dealt = _dealt(coordinates, site.block["lanes"])
+    out = coordinates.tokens.copy()
+    for number in range(site.block["lanes"]):
+        mine = dealt.lane == number
+        lane, tokens, place = inputs[f"i{number}"], dealt.tokens[mine], dealt.place[mine]
+        found = lane.tokens[:-1]
+        is_data = _is_data(tokens)
+        if (
+            len(found) != len(tokens)
+            or (np.where(_is_data(found), -1, found) != np.where(is_data, -1, tokens)).any()
+        ):
+            site.fail(
+                f"lane {number} has other stops than what crd deals to it: must have a value for "
+                "each coordinate"
+            )
+        own = is_data & (place >= 0)
+        out[place[own]] = found[own]
+    return Done({"out_val": out})
 
 
 def serializer(site: Site, inputs: Inputs) -> Done:

@@ -59,7 +59,9 @@ _KINDS = {
     "crdtopoint": kinds.TO_POINTS,
     "pointtocrd": kinds.FROM_POINTS,
     "parallelizer": kinds.DEAL,
+    "crdparallelizer": kinds.DEAL_BY_CRD,
     "serializer": kinds.COLLECT,
+    "valserializer": kinds.COLLECT_VALUES,
     "valwrite": kinds.LEVEL_WRITER,
 }
 
@@ -74,6 +76,9 @@ _LOOKS = {
 }
 """Inputs of which a block sees two tokens."""
 
+_NOT_ALL = (kinds.ROOT, kinds.COLLECT, kinds.COLLECT_VALUES, kinds.REPEAT)
+"""Blocks that make steps before all of their inputs have tokens."""
+
 _STATES = {
     kinds.ROOT: 1,
     kinds.DENSE_LOOKUP: 2,
@@ -86,6 +91,7 @@ _STATES = {
     kinds.FROM_POINTS: 3,
     kinds.DEAL: 4,
     kinds.COLLECT: 1,
+    kinds.COLLECT_VALUES: 3,
 }
 
 
@@ -231,7 +237,7 @@ class _Layout:
         s, b = self._s, self._record(_OWN.get(kind, layout.OWN))
         self._blocks[name] = b
         s[b + layout.KIND] = kind
-        s[b + layout.NEEDS_ALL] = kind not in (kinds.ROOT, kinds.COLLECT, kinds.REPEAT)
+        s[b + layout.NEEDS_ALL] = kind not in _NOT_ALL
         s[b + layout.STATES] = _STATES.get(kind, 0)
         s[b + layout.OUTPUTS] = len(outputs)
         s[b + layout.OUT : b + layout.OUT + len(outputs)] = outputs

@@ -208,28 +208,50 @@ def from_points(s: np.ndarray, b: int) -> int:
 
 
 @inner_integers
+def _turn(s: np.ndarray, b: int, token: int) -> int:
+    """The lane of a token, as ``gnarl.hw.sam.blocks.streams.turns`` has it. States: the lane of the
+    next unit and of the last, and whether the last is open; they stay."""
+    for state in range(3):
+        s[b + NEXT + state] = s[b + STATE + state]
+    is_behind = s[b + STATE + 2] and not is_data(token)
+    return s[b + STATE + 1] if is_behind else s[b + STATE]
+
+
+@inner_integers
+def _advance(s: np.ndarray, b: int, token: int, lane: int, lanes: int) -> None:
+    """The states of ``_turn`` once the token is taken."""
+    s[b + NEXT], s[b + NEXT + 1], s[b + NEXT + 2] = (lane + 1) % lanes, lane, is_data(token)
+
+
+@inner_integers
 def deal(s: np.ndarray, b: int) -> int:
-    """A step of ``gnarl.hw.sam.blocks.streams.parallelizer``. States: the lane of the next unit and
-    of the last, whether the last is open, and the lanes whose last is."""
+    """A step of ``gnarl.hw.sam.blocks.streams.parallelizer``. States: those of ``_turn``, and the
+    lanes whose last unit is open."""
     token, lanes = s[s[b + IN] + TOKEN], s[b + OUTPUTS]
-    following, last, is_open, open_lanes = (
-        s[b + STATE],
-        s[b + STATE + 1],
-        s[b + STATE + 2],
-        s[b + STATE + 3],
-    )
-    data = is_data(token)
-    lane = last if is_open and not data else following
+    is_open, open_lanes = s[b + STATE + 2], s[b + STATE + 3]
+    lane = _turn(s, b, token)
     is_ambiguous = is_stop(token) and not is_open and (open_lanes >> lane) & 1 != 0
     for place in range(lanes):
         if place == lane or token == DONE:
             give(s, b, place, EMPTY if is_ambiguous else token)
-    s[b + NEXT], s[b + NEXT + 1], s[b + NEXT + 2] = following, last, is_open
     s[b + NEXT + 3] = open_lanes & ~(1 << lane)
     if not is_ambiguous:
         s[b + TAKES] = 1
-        s[b + NEXT + 3] |= data << lane
-        s[b + NEXT], s[b + NEXT + 1], s[b + NEXT + 2] = (lane + 1) % lanes, lane, data
+        s[b + NEXT + 3] |= is_data(token) << lane
+        _advance(s, b, token, lane, lanes)
+    return READY
+
+
+@inner_integers
+def deal_by_crd(s: np.ndarray, b: int) -> int:
+    """A step of ``gnarl.hw.sam.blocks.streams.crd_parallelizer``."""
+    token, crd, lanes = s[s[b + IN] + TOKEN], s[s[b + IN + 1] + TOKEN], s[b + OUTPUTS]
+    if not agree(crd, token):
+        return WRONG
+    for place in range(lanes):
+        if not is_data(crd) or place == crd & (lanes - 1):
+            give(s, b, place, token)
+    s[b + TAKES] = 0b11
     return READY
 
 
@@ -255,3 +277,39 @@ def collect(s: np.ndarray, b: int) -> int:
         s[b + TAKES] = (1 << lanes) - 1
     give(s, b, 0, token)
     return READY
+
+
+@inner_integers
+def collect_values(s: np.ndarray, b: int) -> int:
+    """A step of ``gnarl.hw.sam.blocks.streams.val_serializer``. States: those of ``_turn``."""
+    crd, lanes = s[b + IN], s[b + INPUTS] - 1
+    if not s[crd + HAS]:
+        return WAITS
+    guide = s[crd + TOKEN]
+    lane = _turn(s, b, guide)
+    if guide == DONE:
+        ready = True
+        for place in range(lanes):
+            other = s[b + IN + 1 + place]
+            if not s[other + HAS]:
+                ready = False
+            elif s[other + TOKEN] != DONE:
+                return WRONG
+        if not ready:
+            return WAITS
+        s[b + TAKES] = (2 << lanes) - 1
+        give(s, b, 0, DONE)
+        return READY
+    data = is_data(guide)
+    if not s[s[b + IN + 1 + lane] + HAS]:
+        return WAITS
+    token = s[s[b + IN + 1 + lane] + TOKEN]
+    if is_data(token) if data else token == guide:
+        s[b + TAKES] = 1 | 2 << lane
+        _advance(s, b, guide, lane, lanes)
+        give(s, b, 0, token)
+        return READY
+    if not data and not s[b + STATE + 2] and is_data(token):
+        s[b + TAKES] = 2 << lane
+        return READY
+    return WRONG

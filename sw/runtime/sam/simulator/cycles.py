@@ -246,8 +246,12 @@ def _decide_more(s: np.ndarray, b: int, kind: int) -> int:
         return coordinates.relay(s, b)
     if kind == kinds.DEAL:
         return coordinates.deal(s, b)
+    if kind == kinds.DEAL_BY_CRD:
+        return coordinates.deal_by_crd(s, b)
     if kind == kinds.COLLECT:
         return coordinates.collect(s, b)
+    if kind == kinds.COLLECT_VALUES:
+        return coordinates.collect_values(s, b)
     if kind == kinds.DROP_VALUES:
         return coordinates.drop_values(s, b)
     if kind == kinds.FROM_POINTS:

@@ -20,9 +20,11 @@ from __future__ import annotations
     FROM_POINTS,
     DROP_VALUES,
     DEAL,
+    DEAL_BY_CRD,
     COLLECT,
+    COLLECT_VALUES,
     STEPS,
-) = range(19)
+) = range(21)
 """Blocks that make steps; ``STEPS`` is how many."""
 
 (

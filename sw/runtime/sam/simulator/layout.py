@@ -135,8 +135,9 @@ STATES, STATE, NEXT = _block.take(), _block.take(4), _block.take(4)
 """How many words of state it has, these, and what the step makes of them."""
 PARAMETER = _block.take(6)
 PORT_OF = _block.take(2)
-IN, OUT = _block.take(MAX_LANES), _block.take(MAX_LANES)
+_MAX_INPUTS = MAX_LANES + 1
+IN, OUT = _block.take(_MAX_INPUTS), _block.take(MAX_LANES)
 OWN = _block.size
 
-SECOND = MAX_LANES
+SECOND = _MAX_INPUTS
 """Bits in ``TAKES`` from those of inputs to those of their second tokens."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gnarl.hw.lib.errors import CapacityError, ConfigError, ProgramError
-from gnarl.hw.sam.block_types import BLOCK_TYPES, MAX_LANES
+from gnarl.hw.sam.block_types import BLOCK_TYPES, MAX_LANES, SUM_LANES
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.fabric.encoding import UNIT_TYPES, decode, encode, fields, pool
 from gnarl.hw.sam.graph import Graph
@@ -12,13 +12,13 @@ from gnarl.hw.sam.memory_map import memory_map, settings_rows
 from gnarl.sw.compiler.sam.lower import lower
 from gnarl.sw.compiler.sam.suite import SUITE
 from gnarl.sw.workloads.tensor.parser import parse
-from tests.hw.sam.graphs import DOUBLE, INTERSECTION, STUCK, graph, small
+from tests.hw.sam.graphs import DOUBLE, INTERSECTION, STUCK, SUMMED_BY_CRD, graph, small
 
 SMALL = {"root": 1, "fiberlookup": 2, "intersect": 1, "arrayvals": 2, "alu": 1} | {
     "fiberwrite": 1,
     "valwrite": 1,
 }
-ENOUGH = {name: 8 for name in UNIT_TYPES if not name.startswith(("parallel", "serial"))}
+ENOUGH = {name: 8 for name, kind in UNIT_TYPES.items() if "lanes" not in kind.blocks[0].parameters}
 
 
 def fabric(units: dict[str, int] | None = None) -> SamConfig:
@@ -29,7 +29,7 @@ def shape(graph: Graph, names: dict[str, str]) -> tuple[dict, set]:
     """Types and operations by name, and edges, with ``names`` for blocks."""
     blocks = {}
     for block in graph.blocks:
-        kept = ["format", "op", "order", "full0"]
+        kept = ["format", "op", "order", "full0", "lanes"]
         if block.parameters.get("format") != "dense":
             kept.append("keep_empty")
         values = {key: value for key, value in block.parameters.items() if key in kept}
@@ -40,11 +40,18 @@ def shape(graph: Graph, names: dict[str, str]) -> tuple[dict, set]:
     return blocks, edges
 
 
-@pytest.mark.parametrize("kernel", [*SUITE, "double", "intersection", "stuck"])
+BY_HAND = {
+    "double": DOUBLE,
+    "intersection": INTERSECTION,
+    "stuck": STUCK,
+    "summed by crd": SUMMED_BY_CRD,
+}
+
+
+@pytest.mark.parametrize("kernel", [*SUITE, *BY_HAND])
 def test_a_configuration_says_what_the_graph_says(kernel):
-    by_hand = {"double": DOUBLE, "intersection": INTERSECTION, "stuck": STUCK}
-    graph = by_hand[kernel] if kernel in by_hand else lower(parse(SUITE[kernel]))
-    config = fabric(ENOUGH)
+    graph = BY_HAND[kernel] if kernel in BY_HAND else lower(parse(SUITE[kernel]))
+    config = fabric(ENOUGH | {"crdparallelizer_2": 1, "crdparallelizer_4": 1})
     encoded = encode(graph, config)
     decoded = decode(encoded.words, config)
     own = {block.name: block.name for block in decoded.blocks}
@@ -157,10 +164,18 @@ def test_every_type_of_block_is_some_unit():
     assert {kind.block for kind in UNIT_TYPES.values()} == set(BLOCK_TYPES)
 
 
-@pytest.mark.parametrize("type", ["parallelizer", "serializer"])
-def test_all_numbers_of_lanes_are_units(type):
+@pytest.mark.parametrize(
+    "type, expected",
+    [
+        ("parallelizer", range(2, MAX_LANES + 1)),
+        ("serializer", range(2, MAX_LANES + 1)),
+        ("valserializer", range(2, MAX_LANES + 1)),
+        ("crdparallelizer", SUM_LANES),
+    ],
+)
+def test_all_numbers_of_lanes_are_units(type, expected):
     lanes = [kind.blocks[0]["lanes"] for kind in UNIT_TYPES.values() if kind.block == type]
-    assert lanes == list(range(2, MAX_LANES + 1))
+    assert lanes == list(expected)
 
 
 def test_windows_are_those_of_units():

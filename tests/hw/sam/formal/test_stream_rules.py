@@ -13,11 +13,21 @@ from gnarl.hw.lib.formats import parse_format
 from gnarl.hw.sam.blocks.joins.intersect import Intersect
 from gnarl.hw.sam.blocks.joins.union import Union
 from gnarl.hw.sam.blocks.streams.crd_drop import CrdDrop
+from gnarl.hw.sam.blocks.streams.crd_parallelizer import CrdParallelizer
 from gnarl.hw.sam.blocks.streams.repeat import Repeat
+from gnarl.hw.sam.blocks.streams.val_serializer import ValSerializer
 from gnarl.hw.sam.blocks.values.reduce import Reduce
 from tests.hw.sam.formal.harness import Harness
 from tests.hw.sam.formal.mutant import MUTATIONS, Mutant
-from tests.hw.sam.formal.walks import WIDTH, CrdDropWalk, JoinWalk, ReduceWalk, RepeatWalk
+from tests.hw.sam.formal.walks import (
+    WIDTH,
+    CrdDropWalk,
+    CrdParallelizerWalk,
+    JoinWalk,
+    ReduceWalk,
+    RepeatWalk,
+    ValSerializerWalk,
+)
 from tests.support.machines.proofs import SideBySide, has_solver, prove, reach
 from tests.support.machines.yowasp import prepare
 
@@ -32,6 +42,8 @@ BLOCKS = {
     "reduce": (lambda: Reduce(_FORMAT, "add", None), ReduceWalk(has_crd=False)),
     "reduce_with_crd": (lambda: Reduce(_FORMAT, "add", WIDTH), ReduceWalk(has_crd=True)),
     "crddrop": (lambda: CrdDrop(WIDTH, WIDTH), CrdDropWalk()),
+    "crdparallelizer": (lambda: CrdParallelizer(WIDTH, WIDTH, 2), CrdParallelizerWalk()),
+    "valserializer": (lambda: ValSerializer(WIDTH, WIDTH, 2), ValSerializerWalk()),
 }
 
 CYCLES = {
@@ -41,6 +53,8 @@ CYCLES = {
     "reduce": 8,
     "reduce_with_crd": 8,
     "crddrop": 7,
+    "crdparallelizer": 7,
+    "valserializer": 8,
 }
 MORE_CYCLES = 6
 
@@ -51,6 +65,8 @@ OUTPUTS = {
     "reduce": ["out_val"],
     "reduce_with_crd": ["out_val"],
     "crddrop": ["out_outer", "out_inner"],
+    "crdparallelizer": ["o0", "o1"],
+    "valserializer": ["out_val"],
 }
 
 

@@ -248,3 +248,104 @@ class CrdDropWalk:
                         give(m, end, Kind.STOP, level - 1)
                 m.d.sync += phase.eq(self.Phase.OUTSIDE)
         return phase == self.Phase.OVER
+
+
+class ValSerializerWalk:
+    """Coordinates that are dealt to two lanes, and a value for each, and for each empty token that
+    is dealt in front of a stop."""
+
+    class Phase(enum.Enum):
+        BETWEEN = 0
+        OPEN = 1
+        STOPPING = 2
+        OVER = 3
+
+    class Act(enum.Enum, shape=2):
+        ITEM = 0
+        STOP = 1
+        DONE = 2
+
+    choice_bits = 2 + _ITEM
+
+    def build(self, m: Module, go: Signal, choice: Signal, ends: dict[str, Any]) -> Any:
+        phase = Signal(self.Phase)
+        act = choice[:2]
+        kind, payload = _item(choice[2:])
+        level, held = choice[2 : 2 + _LEVEL], Signal(_LEVEL)
+        turn = Signal()  # the lane of the next unit
+        open_lanes = Signal(2)  # those whose last unit had no stop
+        crd, out = ends["crd"], ends["out_val"]
+
+        def ends_unit(stop_level: Value, lane: Value) -> None:
+            for end in (crd, out):
+                give(m, end, Kind.STOP, stop_level)
+            for place in range(2):
+                with m.If(lane == place):
+                    give(m, ends[f"i{place}"], Kind.STOP, stop_level)
+                    m.d.sync += open_lanes[place].eq(0)
+            m.d.sync += phase.eq(self.Phase.BETWEEN)
+
+        with m.If(go & (phase == self.Phase.STOPPING)):
+            ends_unit(held, turn)
+            m.d.sync += turn.eq(~turn)
+        with m.Elif(go & (phase != self.Phase.OVER)):
+            with m.If(act == self.Act.ITEM):
+                give(m, crd, Kind.DATA, choice)
+                give(m, out, kind, payload)
+                for place in range(2):
+                    with m.If(turn == place):
+                        give(m, ends[f"i{place}"], kind, payload)
+                        m.d.sync += open_lanes[place].eq(1)
+                m.d.sync += [turn.eq(~turn), phase.eq(self.Phase.OPEN)]
+            with m.Elif((act == self.Act.STOP) & (phase == self.Phase.OPEN)):
+                ends_unit(level, ~turn)
+            with m.Elif((act == self.Act.STOP) & open_lanes.bit_select(turn, 1)):
+                for place in range(2):
+                    with m.If(turn == place):
+                        give(m, ends[f"i{place}"], kind, payload)
+                m.d.sync += [held.eq(level), phase.eq(self.Phase.STOPPING)]
+            with m.Elif(act == self.Act.STOP):
+                ends_unit(level, turn)
+                m.d.sync += turn.eq(~turn)
+            with m.Elif((act == self.Act.DONE) & (phase == self.Phase.BETWEEN)):
+                for end in ends.values():
+                    give(m, end, Kind.DONE)
+                m.d.sync += phase.eq(self.Phase.OVER)
+        return phase == self.Phase.OVER
+
+
+class CrdParallelizerWalk:
+    """Coordinates, some of them empty, and an item for each, which the last bit deals to two
+    lanes."""
+
+    def __init__(self) -> None:
+        self._layout = data.StructLayout(
+            {"act": 2, "level": _LEVEL, "crd": _CRD, "is_empty": 1, "item": _ITEM}
+        )
+        self.choice_bits = self._layout.size
+
+    def build(self, m: Module, go: Signal, choice: Signal, ends: dict[str, Any]) -> Any:
+        choice = data.View(self._layout, choice)
+        is_over = Signal()
+        kind, payload = _item(choice.item)
+
+        with m.If(go & ~is_over):
+            with m.Switch(choice.act):
+                with m.Case(0):
+                    give(m, ends["i"], kind, payload)
+                    with m.If(choice.is_empty):
+                        give(m, ends["crd"], Kind.EMPTY)
+                    with m.Else():
+                        give(m, ends["crd"], Kind.DATA, choice.crd)
+                    with m.If(choice.crd[0] & ~choice.is_empty):
+                        give(m, ends["o1"], kind, payload)
+                    with m.Else():
+                        give(m, ends["o0"], kind, payload)
+                with m.Case(1):
+                    for end in ends.values():
+                        give(m, end, Kind.STOP, choice.level)
+                with m.Case(2):
+                    for end in ends.values():
+                        give(m, end, Kind.DONE)
+                    m.d.sync += is_over.eq(1)
+        return is_over

@@ -10,7 +10,9 @@ from gnarl.hw.sam.block_types import BITVECTOR_BITS
 from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.sam.lower import lower
 from gnarl.sw.compiler.sam.verify import verify
+from gnarl.sw.program.rows import Rows
 from gnarl.sw.runtime.sam.model.streams import ModelRun, run_graph
+from gnarl.sw.runtime.sam.written import written_tensor
 from gnarl.sw.workloads.tensor.expression import Access, Call, Constant, Expression, Statement
 from gnarl.sw.workloads.tensor.shapes import check_shapes
 from gnarl.sw.workloads.tensor.storage import (
@@ -156,6 +158,13 @@ def _result(
     format = statement.formats[access.tensor]
     writers = {block["level"]: block.name for block in graph.blocks if block.type == "fiberwrite"}
     shape = tuple(sizes[index] for index in access.indices)
+    if sum(block.type == "valwrite" for block in graph.blocks) > 1:
+        if 0 in shape:  # No tensor can be made of what lanes wrote, nor need be.
+            return np.zeros(shape)
+        memory = {name: Rows.first(rows) for name, rows in run.written.items()}
+        written, words = written_tensor(graph, access.tensor, format, shape, memory)
+        values = words.astype(np.uint32).view(np.float32).astype(np.float64)
+        return restore(Storage(format, shape, written, values)).to_dense()
     levels: list[Level] = []
     fibers = 1
     for number, (kind, mode) in enumerate(zip(format.levels, format.modes, strict=True)):

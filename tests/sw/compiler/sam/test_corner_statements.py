@@ -42,7 +42,8 @@ def check(case: Corner, passes: Sequence[SamPass] = PASSES) -> None:
     shape = tuple(given.sizes[index] for index in statement.result.indices)
     name = statement.result.tensor
     got = dense(*result(launch, given, run.memory, name), shape, case.format)
-    expected = dense(*evaluate(statement, given.tensors, case.format), shape, case.format)
+    meant = evaluate(statement, given.tensors, case.format, given.sum_lanes)
+    expected = dense(*meant, shape, case.format)
     np.testing.assert_array_equal(got, expected)
 
 

@@ -141,6 +141,14 @@ def test_depths_that_are_enough_stay() -> None:
     assert sized == {"out.val0": 100, "centred.val0": 24, "j.ref": 7}
 
 
+def test_tokens_that_wait_alone_have_no_slack() -> None:
+    sized = size_queues(lower(parse(SUITE["matmul_ikj"])), dict.fromkeys("ijk", 3), CONFIG)
+    assert depths(sized) == {}
+    short = SamConfig(queue_depth=2)
+    sized = size_queues(lower(parse(SUITE["matmul_ikj"])), dict.fromkeys("ijk", 3), short)
+    assert depths(sized) == {"drop_i_j.outer": 4}
+
+
 @pytest.mark.parametrize("name", SUITE)
 def test_graphs_of_statements(name: str) -> None:
     before = lower(parse(SUITE[name]))

@@ -25,7 +25,8 @@ from gnarl.sw.workloads.tensor.parser import parse
 from tests.support.errors import noted, refused
 from tests.support.sam.corner_statements import corner
 from tests.support.sam.models import CONFIG, compiled, run
-from tests.support.sam.programs import ProgramCase, make_program
+from tests.support.sam.program_cases import ProgramCase
+from tests.support.sam.programs import make_program
 from tests.sw.compiler.sam.test_dot import TEXTS, is_isomorphic
 
 SOFTMAX = (

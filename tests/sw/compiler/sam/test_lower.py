@@ -216,6 +216,14 @@ def test_products_of_bitvectors_are_joined_word_by_word() -> None:
     assert "bitvectorexpand" not in found
 
 
+def test_bitvectors_that_may_be_missing_are_joined_coordinate_by_coordinate() -> None:
+    """Those of rows that only the other matrix has, which have no words at all."""
+    found = types(lower(parse("X(i,j)=B(i,j)+C(i,j) -f=X:sb -f=B:sb -f=C:sb")))
+    assert (found["bitvectorexpand"], found["bitvectorunion"]) == (2, 0)
+    found = types(lower(parse("X(i,j)=B(i,j)+C(i,j) -f=X:db -f=B:db -f=C:db")))
+    assert (found["bitvectorexpand"], found["bitvectorunion"]) == (0, 1)
+
+
 def test_coordinates_of_empty_fibers_are_dropped_where_there_may_be_some() -> None:
     assert types(lower(parse(SUITE["mat_elemadd"])))["crddrop"] == 0
     assert types(lower(parse(SUITE["mat_identity"])))["crddrop"] == 0

@@ -94,6 +94,12 @@ def test_what_is_in_one_space_stays_as_it_is(case: Case) -> None:
     assert in_one_space(once) == once
 
 
+def test_orders_that_are_chosen_stay_in_one_space() -> None:
+    orders = "-s=reorder(t:j,i) -s=reorder(y:l,k)"
+    once = in_one_space(parse_program(f"t(i,j)=B(i,j)*2; y=sum[k,l](t(k,l)) {orders}"))
+    assert {each.order for each in once.einsums} == {("l", "k")}
+
+
 def test_passes_one_after_the_other() -> None:
     program = parse_program("t(i,m)=sum[k](A(i,k)*X(k,m)); y(i,j)=relu(sum[m](t(i,m)*W(m,j)))")
     names = ["associate=A*(X*W)", "pure", "views"]

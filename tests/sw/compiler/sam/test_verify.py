@@ -58,6 +58,8 @@ def without(graph: Graph, name: str) -> Graph:
 MATMUL = lower(parse(SUITE["matmul_ijk"]))
 KIJ = lower(parse(SUITE["matmul_kij"]))
 ELEMMUL = lower(parse(SUITE["mat_elemmul"]))
+LANES = lower(parse("X(i,j)=B(i,j) -f=X:ss -f=B:ss -s=parallelize(i,2)"))
+DENSE_LANES = lower(parse("X(i,j)=B(i,j) -s=parallelize(i,2)"))
 
 FAULTS: list[tuple[Graph, str]] = [
     (
@@ -127,6 +129,53 @@ FAULTS: list[tuple[Graph, str]] = [
         "graph: tensor X has writers for levels 1; must have one for each level, from 0",
     ),
     (without(ELEMMUL, "write_X_vals"), "graph: tensor X has 0 valwrite; must have one"),
+    (
+        without(LANES, "write_X_vals_lane0"),
+        "graph: tensor X has 1 valwrite; must have one, or one of each lane, from 0",
+    ),
+    (
+        without(LANES, "write_X_vals_lane1"),
+        "graph: fiberwrite write_X_i: crd lies in loops (i); must lie in the first 1 loops of the "
+        "values, (i), with the same coordinates",
+    ),
+    (
+        without(LANES, "write_X_j_lane1"),
+        "graph: valwrite write_X_vals_lane1: val lies in 2 loops; must lie in 1, as many as tensor "
+        "X has levels",
+    ),
+    (
+        changed(LANES, "write_X_i", lane=1),
+        "graph: tensor X has writers for levels 1; must have one for each level, from 0",
+    ),
+    (
+        changed(LANES, "write_X_j_lane1", lane=2),
+        "graph: valwrite write_X_vals_lane1: val lies in 2 loops; must lie in 1, as many as tensor "
+        "X has levels",
+    ),
+    (
+        changed(DENSE_LANES, "write_X_vals_lane1", lane=2),
+        "graph: tensor X has 2 valwrite; must have one, or one of each lane, from 0",
+    ),
+    (
+        rewired(LANES, "write_X_j_lane1", "crd", "lookup_B_j_lane0", "out_crd"),
+        "graph: valwrite write_X_vals_lane1: val has other coordinates than the crd of "
+        "write_X_j_lane1; both must come from one valdrop, or none",
+    ),
+    (
+        rewired(DENSE_LANES, "write_X_j_lane1", "crd", "lookup_B_j_lane0", "out_crd"),
+        "graph: fiberwrite write_X_j_lane1: crd lies in loops (i, j); must lie in the first 2 "
+        "loops of the values, (i, j), with the same coordinates",
+    ),
+    (
+        rewired(LANES, "write_X_vals_lane1", "val", "vals_B_lane0", "out_val"),
+        "graph: valwrite write_X_vals_lane1: val must lie in one loop that is dealt, in lane 1 of "
+        "2",
+    ),
+    (
+        rewired(LANES, "write_X_i", "crd", "lookup_B_j_lane0", "out_crd"),
+        "graph: fiberwrite write_X_i: crd lies in loops (i, j); must lie in the first 1 loops of "
+        "the values, (i), with the same coordinates",
+    ),
     (
         Graph((Block("root", "root"),), ()),
         "graph: nothing is written: must have a valwrite",

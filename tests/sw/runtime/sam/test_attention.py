@@ -10,6 +10,9 @@ import pytest
 import torch
 
 from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sam.sources import inputs, workload
+from gnarl.sw.runtime.target.reader import RunArguments
+from tests.support.errors import refused
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "attention.py"
 BY_HAND = 44_743
@@ -34,6 +37,21 @@ def test_bigbird() -> None:
     assert results["full"][1] < 1.001 * BY_HAND < results["none"][1] / 2
 
 
+def test_lanes(tmp_path: Path) -> None:
+    """What lies inside the loop over rows, with both reductions of a softmax, four times."""
+    module, inputs = runpy.run_path(str(EXAMPLE))["bigbird"]()
+    given = dict(zip(("query", "key", "value"), (each.numpy() for each in inputs), strict=True))
+    path = tmp_path / "lanes.toml"
+    with Device("sam_fp32", "model") as device:
+        program = device.compile((module, inputs), fuse="full", schedule_out=path)
+        alone = device.run(program, given)
+        path.write_text(path.read_text() + "lanes = { i = 4 }\n")
+        run = device.run(device.compile((module, inputs), schedule=path), given)
+        assert device.verify(run).difference == ""
+    np.testing.assert_array_equal(run.outputs["result"], alone.outputs["result"])
+    assert run.cycles < alone.cycles / 3.6
+
+
 @pytest.mark.parametrize("is_safe", [False, True])
 def test_rows_without_entries(is_safe: bool) -> None:
     """Another mask than that of the compilation has some."""
@@ -55,3 +73,57 @@ def test_rows_without_entries(is_safe: bool) -> None:
             found, expected = run.outputs["result"], Masked()(x, other).numpy()
             assert np.isnan(found).any() != is_safe
             np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
+
+
+class Added(torch.nn.Module):
+    def forward(self, x, mask):
+        return (x @ x.T + mask).softmax(-1) @ x
+
+
+X = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+MASK = torch.zeros(5, 5).masked_fill(torch.ones(5, 5).triu(1) > 0, -torch.inf)
+
+
+def test_a_mask_of_infinity_as_an_input(tmp_path: Path) -> None:
+    """Another one in each run, from arrays and files; of a mask only the pattern is loaded."""
+    other = MASK.T.contiguous()
+    np.save(tmp_path / "mask.npy", other.numpy())
+    np.savez(tmp_path / "mask.npz", mask=other.double().numpy())
+    with Device("sam_fp32", "model") as device:
+        program = device.compile((Added(), (X, MASK)), fuse="full")
+        assert {spec.name: spec.type for spec in program.inputs}["mask"] == "float64"
+        assert "mask" not in {spec.name for launch in program.launches for spec in launch.inputs}
+        for mask in (MASK, other, torch.zeros(5, 5), torch.full((5, 5), -torch.inf)):
+            run = device.run(program, {"x": X.numpy(), "mask": mask.numpy()})
+            assert device.verify(run).difference == ""
+            expected = Added()(X, mask).numpy()
+            np.testing.assert_allclose(run.outputs["result"], expected, atol=1e-5, rtol=0)
+        for file in ("mask.npy", "mask.npz"):
+            arguments = RunArguments(tensors={"mask": str(tmp_path / file)})
+            given = inputs(program, workload((Added(), (X, MASK))), arguments)
+            run = device.run(program, given)
+            expected = Added()(X, other).numpy()
+            np.testing.assert_allclose(run.outputs["result"], expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(("number", "shown"), [(1, "1"), (torch.inf, "inf"), (torch.nan, "nan")])
+def test_other_numbers_in_a_mask_are_refused(number: float, shown: str) -> None:
+    mask = MASK.clone()
+    mask[3, 1] = number
+    with Device("sam_fp32", "model") as device:
+        program = device.compile((Added(), (X, MASK)))
+        with refused(
+            f"mask(3, 1) = {shown}: must be 0 or -inf, as in what the program was compiled for"
+        ):
+            device.run(program, {"x": X.numpy(), "mask": mask.numpy()})
+        with refused("tensor x: entry 0: the value at (0, 0) = -inf: must be finite in float64"):
+            device.run(program, {"x": MASK.flip(1)[:, 2:].numpy(), "mask": MASK.numpy()})
+
+
+def test_a_text_with_a_mask() -> None:
+    text = "p(i,j)=kept(m(i,j)); y(i)=sum[j](p(i,j)*x(j))"
+    given = {"m": MASK.numpy(), "x": np.arange(5.0)}
+    with Device("sam_fp32", "model") as device:
+        run = device.run(device.compile((text, given)), given)
+        assert device.verify(run).difference == ""
+    np.testing.assert_array_equal(run.outputs["y"], [0, 1, 3, 6, 10])

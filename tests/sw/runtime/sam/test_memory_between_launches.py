@@ -27,7 +27,8 @@ from gnarl.sw.workloads.einsum.text import parse_program, program_text
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.errors import noted
 from tests.support.sam.models import compiled, words
-from tests.support.sam.programs import ProgramCase, make_program
+from tests.support.sam.program_cases import ProgramCase
+from tests.support.sam.programs import make_program
 from tests.support.sam.remembering_port import RememberingPort
 
 PROGRAMS = 40
@@ -150,7 +151,7 @@ def run(machine: HostMachine[Any], one: Compiled, rng: random.Random) -> None:
         machine.wait()
         found = machine.read().outputs
         own = job.operands
-        meant = einsum.evaluate(own.program, own.tensors, "float32")
+        meant = einsum.evaluate(own.program, own.tensors, "float32", lanes=own.sum_lanes)
         for name, each in found.items():
             entries = Tensor.from_result(each)
             got = entries.coordinates, to_words(entries.values, "float32")
@@ -180,7 +181,7 @@ def check(seeds: range, array_words: int, runs: int) -> int:
 
 @pytest.mark.parametrize("array_words", [1024, 32, 16])
 def test_programs_in_any_order(array_words: int) -> None:
-    assert check(range(PROGRAMS), array_words, 20) >= 0.3 * PROGRAMS
+    assert check(range(PROGRAMS), array_words, 12) >= 0.3 * PROGRAMS
 
 
 def test_memories_are_drawn_that_are_too_small() -> None:

@@ -144,11 +144,35 @@ from tests.support.sam.model_block import run
             },
             "needs 11 sums: must be at most 8, accumulator_words",
         ),
+        *(
+            ("crdparallelizer", {"crd": crd, "i": i}, {}, text)
+            for crd, i, text in (
+                ("0 1 S0 D", "0 S0 D", "token 1: crd has data and i has S0"),
+                ("0 1 S0 S0 D", "0 S0 1 S0 D", "token 1: crd has data and i has S0"),
+                ("0 S0 D", "0 S1 D", "token 1: crd has S0 and i has S1"),
+                ("0 D", "0 S0 D", "token 1: crd has D and i has S0"),
+            )
+        ),
         (
             "serializer",
             {"i0": "1 S0 D", "i1": "1 S0 S0 D"},
             {},
             "lane 0 has 1 of 3 fibers: must be 2, one in its turn",
+        ),
+        *(
+            (
+                "valserializer",
+                {"crd": "0 1 2 S0 D", "i0": first, "i1": second},
+                {},
+                f"lane {lane} has other stops than what crd deals to it: must have a value for "
+                "each coordinate",
+            )
+            for first, second, lane in (
+                ("5 S0 D", "7 D", 0),
+                ("5 6 S1 D", "7 D", 0),
+                ("5 6 S0 D", "7 S0 D", 1),
+                ("5 6 S0 D", "D", 1),
+            )
         ),
         (
             "fiberwrite",

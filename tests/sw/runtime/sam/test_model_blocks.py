@@ -262,8 +262,16 @@ def test_lanes():
     # A stop of its own does not look like that of the token before it in its lane.
     done = run("parallelizer", {"i": "0 1 2 S0 S0 3 S1 D"})
     assert texts(done) == {"o0": "0 2 S0 3 S1 D", "o1": "1 N S0 D"}
+    # Lanes of even and of odd coordinates; an empty one is even.
+    crd, i = "0 1 N 6 S0 S0 3 S1 D", "5 N 7 8 S0 S0 9 S1 D"
+    done = run("crdparallelizer", {"crd": crd, "i": i})
+    assert texts(done) == {"o0": "5 7 8 S0 S0 S1 D", "o1": "N S0 S0 9 S1 D"}
     done = run("serializer", {"i0": "5 6 S0 9 S1 D", "i1": "7 S0 D"})
     assert texts(done) == {"o": "5 6 S0 7 S0 9 S1 D"}
+    # The second value of the other lane is that of the empty token in front of a stop.
+    lanes = {"i0": "5 8 S0 D", "i1": "7 9 S0 D"}
+    done = run("valserializer", {"crd": "0 1 2 S0 S0 D", **lanes})
+    assert texts(done) == {"out_val": "5 7 8 S0 S0 D"}
 
 
 def test_compressed_writer():

@@ -47,6 +47,7 @@ def _specs() -> list[tuple[str, dict[str, Any], str, Make]]:
         ("crdtopoint", {}, "float32", cases.to_points),
         ("pointtocrd", {}, "float32", cases.from_points),
         ("parallelizer", {"lanes": cases.LANES}, "float32", cases.deal),
+        ("crdparallelizer", {"lanes": cases.CRD_LANES}, "float32", cases.deal_by_crd),
         ("serializer", {"lanes": cases.LANES}, "float32", cases.collect),
         ("fiberwrite", {"format": "dense"}, "float32", cases.write_dense),
     ]
@@ -61,6 +62,9 @@ def _specs() -> list[tuple[str, dict[str, Any], str, Make]]:
     for format in ("float32", "bfloat16", "fixed16.8"):
         found.append(("arrayvals", {}, format, partial(cases.array_values, format=format)))
         found.append(("valdrop", {}, format, partial(cases.drop_values, format=format)))
+        lanes = {"lanes": cases.LANES}
+        make = partial(cases.collect_values, format=format)
+        found.append(("valserializer", lanes, format, make))
         found.append(("valwrite", {}, format, partial(cases.write_values, format=format)))
         for op in ("add", "sub", "mul", "max", "min"):
             make = partial(cases.alu, format=format, code=Operation[op.upper()])

@@ -117,3 +117,25 @@ def test_a_run_that_memory_bounds() -> None:
     chart = figures.charts[-1]
     assert "Requests of arrays, % of 1 a cycle" in chart.title
     assert [count for _, count in chart.bars] == [20, 20, 20]
+
+
+@pytest.mark.parametrize(
+    ("format", "index_bits", "bits"),
+    [
+        ("dd", 16, 6 * 32),
+        ("ds", 16, 2 * 32 + (2 * 2 + 2) * 16),  # two rows, where they begin and where they end
+        ("ss:1,0", 16, 2 * 32 + (2 + 2) * 16 + (2 * 2 + 2) * 16),  # two columns have an entry
+        ("db", 32, 2 * 32 + 2 * 2 * 32),  # of each row a word, and the ones before it
+    ],
+)
+def test_bytes_of_what_the_host_makes(format: str, index_bits: int, bits: int) -> None:
+    matrix = np.array([[0, 2.0, 0], [0, 0, 3]])
+    text = f"r(i,j)=slice[k:0:2](A(k,j)); y(i,j)=r(i,j)*r(i,j) -f=A:ds -f=r:{format} -f=y:{format}"
+    machine = load_configuration("sam_fp32", (f"index_bits={index_bits}",))
+    with Device(machine, "model") as device:
+        result = device.run(device.compile((text, {"A": matrix})), {"A": matrix})
+        figures = device.target.presenter.figures(result.program, result)
+    assert figures.statistics["made_bytes"] == bits // 8
+    assert figures.remarks[-1] == (
+        f"host: makes r between launches, {bits // 8} bytes as stored, which are in no launch's"
+    )

@@ -10,7 +10,7 @@ from gnarl.hw.sam.graph import Block, Graph
 from gnarl.sw.compiler.sam.lower import lower
 from gnarl.sw.compiler.sam.passes import mark_empty_fibers
 from gnarl.sw.program.rows import Rows
-from gnarl.sw.runtime.sam.written import written_levels
+from gnarl.sw.runtime.sam.written import written_tensor
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, BitvectorLevel, CompressedLevel
 from tests.support.sam.graphs import drops, without
@@ -29,12 +29,12 @@ def written(
     graph = lower(parse(f"{text} -f=X:{compressed} -f=B:{compressed} -f=C:{compressed}"))
     names = frozenset(drops(graph) if gone is None else gone)
     graph = mark_empty_fibers(stored_as(levels, without(graph, names)))
-    memory = {}
+    memory = {"write_X_vals_vals": as_rows([])}
     stored = [at for at, letter in enumerate(levels) if letter != "d"]
     for at, fibers in zip(stored, rows, strict=True):
         memory |= recorded(f"write_X_{'ijkl'[at]}", levels[at], fibers)
     format = parse(f"{text} -f=X:{levels}").formats["X"]
-    found = written_levels(graph, "X", format, (4,) * len(levels), memory)
+    found, _ = written_tensor(graph, "X", format, (4,) * len(levels), memory)
     return [shown(level) for level in found if _is_stored(level)]
 
 

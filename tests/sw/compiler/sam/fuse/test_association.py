@@ -82,6 +82,13 @@ def results(program: EinsumProgram) -> list[np.ndarray]:
             "s*D",
             CHAIN,
         ),
+        (  # three sums, so three names
+            "y(i,j)=sum[k,l,m,n](A(i,k)*B(k,l)*C(l,m)*D(m,n)*E(n,j))",
+            "((A*B)*(C*D))*E",
+            "product(i,l)=sum[k](A(i,k)*B(k,l)); product1(l,n)=sum[m](C(l,m)*D(m,n)); "
+            "product2(i,n)=sum[l](product(i,l)*product1(l,n)); "
+            "y(i,j)=sum[n](product2(i,n)*E(n,j))",
+        ),
         (
             "t(i)=b(i)*c(i); y(i,j)=max[k](t(k)*A(i,j,k))",
             "b*(c*A)",
@@ -109,6 +116,7 @@ def test_what_becomes_of_products(program: str, text: str, becomes: str) -> None
     [
         (f"{LAYER}; z(i)=sum[m](t(i,m))", "A*(X*W)"),  # taken by others
         (f"{LAYER} -r=y,t", "A*(X*W)"),  # a result
+        (f"{CHAIN} -r=y,t", "A*(B*(C*D))"),  # a result, two statements further in
         (LAYER.replace("sum[k](A", "max[k](A"), "A*(X*W)"),
         (LAYER.replace("A(i,k)*X", "A(i,k)+X"), "A*(X*W)"),
         (LAYER, "A*X*W*W"),

@@ -37,6 +37,11 @@ def test_a_layer_is_cut_where_a_barrier_is_in_it() -> None:
     ]
 
 
+def test_statements_that_share_more_than_a_barrier_are_cut_there() -> None:
+    program = parse_program("a(i)=relu(x(i)); r(j)=reshape(a(i)); c(i)=a(i)*r(i)")
+    assert [each.statements for each in regions_of(program, "layer")] == [("a",), ("c",)]
+
+
 def test_a_barrier_behind_what_another_region_computes_cuts_nothing() -> None:
     program = parse_program("a(i)=relu(x(i)); b(i)=exp(x(i)); r(j)=reshape(a(j)); c(i)=b(i)*r(i)")
     layers = {"a": "one", "b": "two", "c": "two"}
@@ -60,7 +65,11 @@ def test_a_barrier_behind_what_another_region_computes_cuts_nothing() -> None:
         ("r(k,m,n)=reshape[m:2](A(k,l))", {"A": "ds"}, "dss012"),
         ("r(m,n,k)=reshape[m:2](A(k,l))", {"A": "bb"}, "bbb201"),
         ("r(m,k,l)=reshape(A(k,l))", {"A": "ss"}, "dss012"),
+        ("r(k,m)=reshape(v(k))", {"v": "s"}, "ds10"),
         ("r=slice[j:0:1](v(j))", {"v": "s"}, "none"),
+        ("r(i,j)=pattern[gt:0](A(i,j))", {"A": "dd:1,0"}, "ds01"),
+        ("r(i,j)=kept(A(i,j))", {"A": "ss:1,0"}, "ss01"),
+        ("r(i,j)=stored(A(i,j))", {"A": "dd:1,0"}, "ds10"),
     ],
 )
 def test_formats_of_what_is_moved(statement: str, formats: dict[str, str], wanted: str) -> None:

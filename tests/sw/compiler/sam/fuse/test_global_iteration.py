@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from gnarl.sw.compiler.sam.fuse.choices import ITERATIONS
 from gnarl.sw.compiler.sam.fuse.global_iteration import globally
+from gnarl.sw.compiler.sam.fuse.regions import Fusion, Region, lower_regions
 from gnarl.sw.compiler.sam.fuse.views import views_of
-from gnarl.sw.workloads.einsum.text import parse_program
+from gnarl.sw.workloads.einsum.text import parse_program, program_text
 from gnarl.sw.workloads.tensor.notation import text_of as expression_text
 
 
@@ -46,3 +48,12 @@ def test_a_result_stays() -> None:
     text = "t(i)=sum[k](A(i,k)); y(i)=t(i)*b(i)"
     assert shown(text, "y") == ["y(i)=sum[k](A(i,k)*b(i))"]
     assert shown(text, "t", "y") == ["t(i)=sum[k](A(i,k))", "y(i)=t(i)*b(i)"]
+
+
+def test_a_region_is_iterated_globally() -> None:
+    program = parse_program("t(i)=sum[k](A(i,k)); y(i)=t(i)*b(i)")
+    shown = []
+    for iteration in ITERATIONS:
+        (lowered,) = lower_regions(Fusion(program, (Region(("t", "y"), iteration=iteration),)))
+        shown.append(program_text(lowered.kernel.program).partition(" -")[0])
+    assert shown == ["t(i)=sum[k](A(i,k)); y(i)=t(i)*b(i)", "y(i)=sum[k](A(i,k)*b(i))"]

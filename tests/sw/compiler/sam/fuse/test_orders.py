@@ -10,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnarl.sw.compiler.sam.fuse.orders import count_orders, valid_orders
-from gnarl.sw.compiler.sam.fuse.partial_order import WHY, first_order, partial_order
+from gnarl.sw.compiler.sam.fuse.partial_order import (
+    WHY,
+    check_order,
+    first_order,
+    partial_order,
+)
+from gnarl.sw.compiler.sam.fuse.regions import Fusion, Region, lower_regions
 from gnarl.sw.compiler.sam.fuse.views import views_of
 from gnarl.sw.workloads.einsum.text import parse_program
+from tests.support.errors import refused
 
 
 def graph_of(names: str, edges: list[str]) -> nx.DiGraph:
@@ -57,6 +64,20 @@ def test_yields_the_first_orders_of_many_at_once() -> None:
     assert len([*islice(valid_orders(graph_of("abcdefghijklmnopqrst", [])), 5)]) == 5
 
 
+@pytest.mark.parametrize("before", [["i", "q"], ["q", "i"]])
+def test_indices_of_demands_are_those_of_the_region(before: list[str]) -> None:
+    views = views_of(parse_program("y(i)=sum[k](A(i,k))"), ("y",), ("y",))
+    with refused("index q is not in the region; it has i, k"):
+        partial_order(views, {}, [before])
+
+
+@pytest.mark.parametrize("order", ["i", "ii", "iki", "ikq", "iq"])
+def test_an_order_has_each_index_once(order: str) -> None:
+    region = Region(("y",), tuple(order))
+    with refused(f"order {','.join(order)}: must have each of i, k once"):
+        lower_regions(Fusion(parse_program("y(i)=sum[k](A(i,k))"), (region,)))
+
+
 def test_preferences_are_no_demands() -> None:
     """A tensor that is computed once in the preferred order may be computed again and again."""
     program = parse_program("t(i,m)=sum[l](A(i,l)*X(l,m)); y(i,j)=sum[m](t(i,m)*W(m,j)) -f=A:ds")
@@ -65,3 +86,5 @@ def test_preferences_are_no_demands() -> None:
     orders = list(valid_orders(graph))
     assert count_orders(graph) == len(orders) == 12  # 24, half of which have i outside of l
     assert first_order(graph) in orders
+    for order in orders:
+        check_order(graph, order)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.config import SamConfig
 from gnarl.sw.compiler.sam.fuse.choices import FACTORED, GLOBAL
 from gnarl.sw.compiler.sam.fuse.partial_order import indices_of
 from gnarl.sw.compiler.sam.fuse.regions import Region, results_of
@@ -19,7 +20,8 @@ from gnarl.sw.golden.words import from_words
 from gnarl.sw.workloads.einsum.text import parse_program, program_text
 from tests.support.errors import noted
 from tests.support.sam.models import CONFIG, compiled, golden, run
-from tests.support.sam.programs import TRAITS, ProgramCase, make_program
+from tests.support.sam.program_cases import ProgramCase
+from tests.support.sam.programs import TRAITS, make_program
 
 PROGRAMS = 80
 MOVING_PROGRAMS = range(2000, 2080)
@@ -28,17 +30,26 @@ ODD_PROGRAMS = range(5000, 5040)
 DISORDERED_PROGRAMS = range(7000, 7060)
 
 
-def is_right(case: ProgramCase, regions: Sequence[Sequence[str] | Region], iteration: str) -> bool:
+def is_right(
+    case: ProgramCase,
+    regions: Sequence[Sequence[str] | Region],
+    iteration: str,
+    is_timed: bool = False,
+    config: SamConfig = CONFIG,
+) -> bool:
     """Whether the program has graphs, which compute what it means; else it is refused in one
-    line."""
+    line.
+
+    ``is_timed``: cycle by cycle, too, so that no queue is too short.
+    """
     with noted(f"{iteration}, {regions}: {program_text(case.program)}"):
         try:
-            program = compiled(case.program, case.tensors, regions, iteration)
+            program = compiled(case.program, case.tensors, regions, iteration, config)
         except WorkloadError as error:
             assert "\n" not in str(error)
             return False
         try:
-            done = run(program, case.tensors)
+            done = run(program, case.tensors, is_timed=is_timed)
         except WorkloadError as error:
             assert "has size 0: must be at least 1" in str(error)
             return False
@@ -83,16 +94,46 @@ def test_programs_in_which_elements_are_moved(is_cut: bool) -> None:
     assert sum(right) >= 0.5 * len(cases)
 
 
-def test_softmax_with_masks() -> None:
+@pytest.mark.parametrize("moving", [False, True])
+def test_softmax_with_masks(moving: bool) -> None:
     """Each is run statement by statement, whole and cut at random; what has exponentials is not
     exact in any order."""
-    cases = [make_program(seed, masked=True) for seed in MASKED_PROGRAMS]
+    cases = [make_program(seed, masked=True, moving=moving) for seed in MASKED_PROGRAMS[moving::2]]
     cases = [replace(case, traits=case.traits | {"several indices"}) for case in cases]
     assert sum(is_right(case, [], FACTORED) for case in cases) >= 0.5 * len(cases)
     right = [is_right(case, case.whole(), FACTORED) for case in cases]
     assert sum(right) >= 0.4 * len(cases)
     for seed, case in enumerate(cases):
         is_right(case, case.groups(random.Random(seed)), FACTORED)
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_regions_with_lanes(part: int) -> None:
+    """Each region has lanes over one of its loops, or two, where it can."""
+    right = 0
+    for seed in range(part, 50, 2):
+        case, rng = make_program(seed, masked=seed % 3 == 0), random.Random(seed)
+        regions = []
+        for names in case.whole():
+            try:
+                views = views_of(case.program, names, results_of(case.program, names))
+            except WorkloadError:
+                break
+            indices = indices_of(views)
+            chosen = rng.sample(indices, min(len(indices), rng.choice((1, 1, 2))))
+            lanes = tuple((index, rng.choice((2, 3, 4, 5, 8, 16, 18))) for index in chosen[:1])
+            lanes += tuple((index, 2) for index in chosen[1:])
+            regions.append(Region(names, lanes=lanes))
+        else:
+            case = replace(case, traits=case.traits | {"several indices"})
+            config = replace(
+                CONFIG,
+                queue_depth=rng.choice((2, 3, 4, 32)),
+                alu_stages=rng.choice((1, 2, 5)),
+                local_latency=rng.choice((1, 2)),
+            )
+            right += is_right(case, regions, FACTORED, is_timed=True, config=config)
+    assert right >= 1
 
 
 def test_programs_cut_at_random() -> None:

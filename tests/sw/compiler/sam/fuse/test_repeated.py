@@ -60,3 +60,10 @@ def test_loops_around(text: str, order: str, expected: list[str], times: int) ->
         counters = result.launches[0].finished.counters
     once = {"T(i,m)": 3 * 5 * 6, "T(k,m)": 5 * 4 * 6}[str(program.einsums[0].result)]
     assert counters["operations_mul"] == once * times
+
+
+def test_what_is_neither_sum_nor_maximum_is_not_said() -> None:
+    """Computing it again costs no more than repeating it."""
+    program = parse_program("T(k,m)=X(k,m)+1; N(i,m)=sum[k](A(i,k)*T(k,m))")
+    (lowered,) = lower_regions(Fusion(program, (Region(("T", "N"), tuple("ikm")),)))
+    assert lowered.remarks == ()

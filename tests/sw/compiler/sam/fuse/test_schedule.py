@@ -12,7 +12,7 @@ import pytest
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.compiler.sam.compile import compile
-from gnarl.sw.compiler.sam.fuse.regions import regions_of
+from gnarl.sw.compiler.sam.fuse.regions import Region, regions_of
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule, read_schedule
 from gnarl.sw.compiler.sam.sections import encode, plan_of
 from gnarl.sw.compiler.sam.workload import SamModel
@@ -21,7 +21,7 @@ from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.tensor.tensor import Tensor
-from tests.support.errors import noted
+from tests.support.errors import noted, refused
 from tests.support.sam.models import CONFIG, golden, model_of, run
 from tests.support.sam.programs import make_program
 
@@ -63,6 +63,7 @@ def plans(program: Program) -> list[Any]:
         {"fuse": "layer", "iteration": "global"},
         {"schedule": Schedule(associate=("A*(X*fc.weight)",))},
         {"schedule": Schedule(formats={"A": "ss", "fc.weight": "dd:1,0", "t": "ss:0,1"})},
+        {"schedule": Schedule(regions=(Region(("t", "p", "h", "y"), lanes=(("i", 2),)),))},
     ],
 )
 def test_a_schedule_that_was_written_gives_the_same_program(
@@ -115,6 +116,37 @@ REGIONS = '[[region]]\nstatements = ["t", "p", "h", "y"]\n'
 TWO = '[[region]]\nstatements = ["t", "p"]\n[[region]]\nstatements = ["h", "y"]\n'
 
 
+def test_a_dense_tensor_stays_as_the_schedule_stores_it() -> None:
+    """Else it is stored to suit the loops."""
+    program = parse_program("y(i,j)=sum[k](A(i,k)*W(j,k)) -f=A:ds", "net")
+    own = SamModel("net", program, {"A": (5, 5), "W": (3, 5), "y": (5, 3)}, {}, {}, {})
+
+    def stored(formats: dict[str, str]) -> str:
+        launch = compile(own, CONFIG, schedule=Schedule(formats=formats)).launches[0]
+        return str(plan_of(launch.sections).kernel.formats["W"])
+
+    assert (stored({}), stored({"W": "dd"}), stored({"W": "dd:1,0"})) == ("dd10", "dd01", "dd10")
+
+
+def test_the_least_bound(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(f"{REGIONS}longest = {{ k = 1 }}\n")
+    (launch,) = compile(model(), CONFIG, schedule=path).launches
+    assert plan_of(launch.sections).longest == {"k": 1}
+
+
+def test_a_mask_is_stored_where_it_has_entries() -> None:
+    """Else its rows' maxima would be of zeros, too."""
+    text = "y(i)=greatest[k](A(i,k)*(A(k,i)+0)); z(i)=exp(y(i)) -f=A:ds"
+    with refused(
+        "formats: statement y, column 18: greatest is of A(i,k), and A may be stored "
+        "with zeros where it has no entry: must have a format whose last level is not dense, or "
+        "be (A(i,k)+0), which is everywhere"
+    ):
+        compile(model(text), CONFIG, schedule=Schedule(formats={"A": "sd"}))
+    compile(model(text), CONFIG, schedule=Schedule(formats={"A": "ss:1,0"}))
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -135,7 +167,7 @@ TWO = '[[region]]\nstatements = ["t", "p"]\n[[region]]\nstatements = ["h", "y"]\
         (
             f"{REGIONS}fuse = true",
             "region 1: unknown field 'fuse': must be statements or order or before or iteration or "
-            "longest",
+            "longest or lanes",
         ),
         (REGIONS.replace('"y"', '"z"'), "region 1: statement 'z': the model has t, p, h, y"),
         (REGIONS.replace(', "y"', ""), "region: no region has y"),
@@ -148,6 +180,28 @@ TWO = '[[region]]\nstatements = ["t", "p"]\n[[region]]\nstatements = ["h", "y"]\
             f'{REGIONS}iteration = "none"',
             "region 1: iteration = 'none': must be factored or global",
         ),
+        *(
+            (
+                f"{REGIONS}longest = {{ k = {bound} }}",
+                f"region 1: longest.k = {shown}: must be a whole number of at least 1",
+            )
+            for bound, shown in (("0", "0"), ("2.5", "2.5"), ("true", "True"), ('"3"', "'3'"))
+        ),
+        *(
+            (
+                f"{REGIONS}lanes = {{ k = {number} }}",
+                f"region 1: lanes.k = {shown}: must be a whole number, 2 to 16, or a "
+                "product of two such numbers up to 64",
+            )
+            for number, shown in (
+                ("1", "1"),
+                ("17", "17"),
+                ("66", "66"),
+                ("2.0", "2.0"),
+                ("true", "True"),
+            )
+        ),
+        (f"{REGIONS}lanes = 4", "region 1: lanes = '4': must be a table"),
         (f"{REGIONS}order = 3", "region 1: order = '3': must be a list"),
         (f"{REGIONS}order = [3]", "region 1: order: '3': must be text"),
         (f"{REGIONS}before = [3]", "region 1: before = '3': must be a list"),
@@ -173,6 +227,11 @@ def test_files_that_do_not_fit(tmp_path: Path, text: str, problem: str) -> None:
         (f'{REGIONS}order = ["k", "i"]', "order k,i: must have each of "),
         (f'{TWO}order = ["q"]', "order q: must have each of "),
         (f"{REGIONS}longest = {{ q = 3 }}", "region 1: longest: index q is not in the region"),
+        (f"{REGIONS}lanes = {{ q = 3 }}", "region 1: lanes: index q is not in the region; it has"),
+        (
+            f"{TWO}lanes = {{ j = 2 }}",
+            "region 2: parallelize(j,2): no block lies inside the loop over j",
+        ),
         (f'{REGIONS}before = [["i", "q"]]', "index q is not in the region; it has "),
         (
             '[[region]]\nstatements = ["t"]\norder = ["k", "i", "m"]\n'
@@ -209,7 +268,8 @@ def test_schedules_that_do_not_fit_the_model(tmp_path: Path, text: str, problem:
 def test_options_beside_regions(tmp_path: Path, option: dict[str, str]) -> None:
     path = tmp_path / "s.toml"
     path.write_text(REGIONS)
-    with pytest.raises(WorkloadError, match=r"the schedule has regions: must be left out$"):
+    (name,) = option
+    with refused(f"{path}: {name}: the schedule has regions: must be left out"):
         compile(model(), CONFIG, schedule=path, **option)
 
 

@@ -25,6 +25,11 @@ EXAMPLES = {
     "two_inside": ("x(i,j,m)=sum[k](A(i,k)*D(k,j,m)) -f=A:ss -f=D:sss -f=x:sss", "ikjm"),
     "two_inside_full": ("x(i,j,m)=sum[k](A(i,k)*D(k,j,m)) -f=A:ss -f=D:sss -f=x:ddd", "ikjm"),
     "two_inside_half": ("x(i,j,m)=sum[k](A(i,k)*D(k,j,m)) -f=A:ss -f=D:sss -f=x:ssd", "ikjm"),
+    # The outer one of two accumulators has every coordinate for both.
+    "one_inside_another": (
+        "x(i,j,m)=sum[k,l](A(i,k)*B(k,j,l)*C(l,m)) -f=A:ss -f=B:sss -f=C:ss -f=x:sdd",
+        "ikjlm",
+    ),
     # Intermediates: computed where they are taken; beside the loop, if two take them.
     "taken_once": ("t(i)=A(i)+B(i); y(i)=t(i)*C(i) -f=A:s -f=B:s -f=C:s -f=y:s", "i"),
     "taken_twice": (
@@ -41,6 +46,7 @@ EXAMPLES = {
         "y(i)=A(i)*B(i)*C(i)*D(i)*E(i) -f=A:b -f=B:b -f=C:b -f=D:s -f=E:d -f=y:b",
         "i",
     ),
+    "four_bitvectors": ("y(i)=A(i)*B(i)*C(i)*D(i) -f=A:b -f=B:b -f=C:b -f=D:b -f=y:b", "i"),
     # Zeros of a function that is not 0 at 0 are dropped, and then rows without any entry.
     "zeros": ("x(i,j)=exp(B(i,j))-b -f=B:ss -f=x:ss", "ij"),
     # Its lane beside another has one reference, not that of every coordinate, too.
@@ -88,12 +94,25 @@ def test_graphs_have_what_writers_need(name: str) -> None:
     assert [block.name for block in graph.blocks if block.outputs and block.name not in read] == []
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+PRODUCT = "x(i,j,k,m)=B(i,j,k,m)*C(i,j,k,m) -f=B:ssss -f=C:ssss -f=x:"
+MORE = {
+    # A stream of two levels that is walked to its end before another loop.
+    "loop_inside_a_stream": (
+        "t(j,k)=sum[i](A(i,j,k)); y(j,k,m)=t(j,k)*c(m) -f=A:sss -f=c:s -f=y:sss",
+        "ijkm",
+    ),
+    # Levels of results below ones that may be empty, and a dense one below one that never is.
+    **{f"product_{levels}": (PRODUCT + levels, "ijkm") for levels in ("ssss", "ssdd", "sdds")},
+    "dense_below_what_is_stored": ("x(i,j,k,m)=B(i,j,k,m)*a -f=B:ssss -f=x:ssds", "ijkm"),
+}
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES, *MORE])
 def test_they_compute_what_statements_mean(name: str) -> None:
-    text, order = EXAMPLES[name]
+    text, order = (EXAMPLES | MORE)[name]
     program, region = lowered(text, order)
     noise = np.random.default_rng(0)
-    sizes = {index: 5 for index in "ijkm"}
+    sizes = {index: 5 for index in "ijklm"}
     shapes = {
         access.tensor: tuple(sizes[index] for index in access.indices)
         for access in region.views.inputs()
@@ -126,10 +145,53 @@ def test_they_compute_what_statements_mean(name: str) -> None:
             "compressed; make level 3 dense, or level 2 compressed",
         ),
         (
+            "x(i,j,k,l,m)=B(i,j,k,l,m)*C(i,j,k,l,m) -f=B:sssss -f=C:sssss -f=x:ssdds",
+            "ijklm",
+            "level 4 of x cannot be compressed below a dense level that lies below level 1, "
+            "compressed; make level 4 dense, or level 3 compressed",
+        ),
+        (
             "t(j,k)=sum[i](A(i,j,k)); y(j,k)=t(j,k)*B(j,k) -f=A:sss -f=B:ss",
             "ijk",
             "loop order i,j,k: what is computed over j and k cannot be joined in the loop over j; "
             "put the loops over k elsewhere, or cut the region",
+        ),
+        (
+            "t(j,k)=sum[i](A(i,j,k)); y(j,k)=B(j,k)*t(j,k) -f=A:sss -f=B:ss",
+            "ijk",
+            "loop order i,j,k: what is computed over j and k cannot be joined in the loop over j; "
+            "put the loops over k elsewhere, or cut the region",
+        ),
+        (  # though the first stream has no other level
+            "u(j)=sum[l](C(l,j)); t(j,k)=sum[i](A(i,j,k)); y(j,k)=u(j)*t(j,k) -f=A:sss -f=C:ss",
+            "lijk",
+            "loop order l,i,j,k: what is computed over j and k cannot be joined in the loop over "
+            "j; put the loops over k elsewhere, or cut the region",
+        ),
+        (
+            "t(j,k)=sum[i](A(i,j,k)); y(j,l,k)=t(j,k)*c(l) -f=A:sss -f=c:s -f=y:sss",
+            "ijlk",
+            "loop order i,j,l,k: what is computed over j and k would be walked again in each turn "
+            "of the loop over l; put it inside of k, or cut the region",
+        ),
+        (  # beside a number, which each loop takes
+            "s=sum[l](c(l)); t(j,k)=sum[i](A(i,j,k)); y(j,k)=s*t(j,k)*B(j,k) -f=A:sss -f=B:ss",
+            "lijk",
+            "loop order l,i,j,k: what is computed over j and k cannot be joined in the loop over "
+            "j; put the loops over k elsewhere, or cut the region",
+        ),
+        (
+            "a(i,j)=A(i)*B(j); m(i)=sum[j](a(i,j)); e(i,j)=a(i,j)-m(i) -f=A:s -f=B:s -f=e:dd:1,0",
+            "ji",
+            "loop order j,i: index j is reduced inside of its own loop; put its loop further "
+            "inside, or cut the region",
+        ),
+        (  # which may have no row at all, although another operand has every coordinate
+            "t(i,j,m)=sum[k](A(i,k)*C(i,k)*D(k,j,m)); x(i,j,m)=t(i,j,m)+E(i,j,m)*F(i,j,m) "
+            "-f=A:ss -f=C:ss -f=D:sss -f=E:sdd -f=F:sdd -f=x:sss",
+            "ikjm",
+            "loop order i,k,j,m: what is computed over j and m cannot be joined in the loop over "
+            "j; put the loops over m elsewhere, or cut the region",
         ),
     ],
 )
@@ -137,3 +199,45 @@ def test_what_has_no_table_is_refused(text: str, order: str, error: str) -> None
     with pytest.raises(WorkloadError) as caught:
         lowered(text, order)
     assert str(caught.value).endswith(error)
+
+
+def test_sums_that_have_every_coordinate_are_stored_dense() -> None:
+    """Where the schedule leaves it open: a row of A with entries has all of those of B."""
+    program = parse_program("t(i,j)=sum[k](A(i,k)*B(k,j)); y(i)=sum[j](t(i,j)) -f=A:ss")
+    regions = Region(("t",), ("i", "k", "j")), Region(("y",))
+    first, _ = lower_regions(Fusion(program, regions))
+    assert first.formats["t"].notation == "sd:0,1"
+
+
+def test_rows_that_have_every_coordinate_are_not_dropped() -> None:
+    text = "x(i,j)=sum[k](B(i,k)*C(k,j)) -f=B:ds -f=C:ss -f=x:sd"
+    graph = lowered(text, "ikj")[1].table.emit()
+    assert not [block.name for block in graph.blocks if block.type == "crddrop"]
+
+
+def test_what_is_empty_once_zeros_are_dropped_is_dropped_at_each_level() -> None:
+    graph = lowered("x(i,j,k)=exp(B(i,j,k))-b -f=B:sss -f=x:sss", "ijk")[1].table.emit()
+    drops = [block.name for block in graph.blocks if block.type in ("valdrop", "crddrop")]
+    assert sorted(drops) == ["drop_i_j", "drop_j_k", "drop_zeros_k"]
+
+
+def test_what_several_take_is_summed_once() -> None:
+    """Though one of them alone would have it with every coordinate."""
+    text = (
+        "t(i,j)=sum[k](A(i,k)*B(k,j)); y(i,j)=t(i,j)*C(j); z(i,j)=t(i,j)+D(j) "
+        "-f=A:ds -f=B:ss -f=C:s -f=D:s -f=y:ss -f=z:dd"
+    )
+    graph = lowered(text, "ikj")[1].table.emit()
+    assert [block.name for block in graph.blocks if block.type == "spaccumulator"] == [
+        "accumulate_k"
+    ]
+
+
+def test_fibers_of_sums_below_every_coordinate_may_be_empty() -> None:
+    text = (
+        "t(i,j,m)=sum[k](A(i,k)*D(k,j,m)); y(i,j,m)=t(i,j,m)+E(i,j,m) "
+        "-f=A:ds -f=D:sss -f=E:dds -f=y:dss"
+    )
+    region = lowered(text, "ikjm")[1]
+    assert "accumulate_k: [False, True]" in shown(region)
+    assert "drop_j_m" in {block.name for block in region.table.emit().blocks}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,19 +17,31 @@ from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.machine.host import AcceleratorError
 from gnarl.sw.runtime.report.stages import TimedStages, quiet
 from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sam.model.streams import run_graph
+from gnarl.sw.runtime.sam.model.tokens import ModelError
 from gnarl.sw.runtime.sam.simulator.cycles import run_cycles
 from gnarl.sw.runtime.sam.simulator.deadlock import DeadlockError
 from gnarl.sw.runtime.sam.simulator.simulate import simulate
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.runtime.target.configuration import load_configuration
-from tests.hw.sam.graphs import INTERSECTION, STUCK, column, load_vectors, machine, small
+from tests.hw.sam.graphs import (
+    INTERSECTION,
+    STUCK,
+    SUMMED_BY_CRD,
+    column,
+    load_vectors,
+    machine,
+    small,
+)
 from tests.support.sam.simulated import like_model
 from tests.sw.compiler.sam.test_rtl_sample import MIXED, SMALL, random_inputs
 
 STATEMENTS = {
     **SUITE,
     **MIXED,
-    "lanes": SUITE["mat_sddmm"] + " -s=parallelize(i,4)",
+    "lanes": SUITE["mat_sddmm"] + " -s=parallelize(i,4) -s=parallelize(j,2)",
+    "merged lanes": SUITE["mat_elemmul"] + " -s=parallelize(i,3)",
+    "many lanes": SUITE["mat_sddmm"] + " -s=parallelize(i,18)",
 }
 SIZES = {"i": 8, "j": 20, "k": 6, "l": 4}
 
@@ -65,8 +78,8 @@ def _compiled(line: Line) -> tuple[Program, dict[str, Any]]:
         return device.compile(text), random_inputs(text, SIZES, line.seed)
 
 
-def test_the_list_has_twelve_machines():
-    assert len(LINES) == 12
+def test_the_list_has_fourteen_machines():
+    assert len(LINES) == 14
 
 
 @pytest.mark.parametrize("line", OF_STATEMENTS, ids=lambda line: line.statement)
@@ -105,6 +118,54 @@ def test_reads_of_a_search_are_those_of_rtl():
     assert driver.cycles() == run.cycles
     assert run.counters["reads_c_crd"] == 3
     assert run.counters["tokens_b_out_crd"] - 2 < run.counters["reads_b_crd"] < 50
+
+
+def _rows(width: int) -> dict[str, np.ndarray]:
+    """Operands of ``SUMMED_BY_CRD``: rows of ones of ever more columns, up to ``width``."""
+    rows = [list(range(first, width)) for first in reversed(range(width + 1))]
+    ends = np.cumsum([0, *map(len, rows)])
+    entries = [crd for row in rows for crd in row]
+    words = {
+        "i_seg": np.array([[0, len(rows)]]),
+        "i_crd": np.arange(len(rows))[:, np.newaxis],
+        "j_seg": np.stack([ends[:-1], ends[1:]], axis=1),
+        "j_crd": np.array(entries)[:, np.newaxis],
+    }
+    words |= {f"vals{lane}_vals": np.ones((len(entries), 1)) for lane in range(2)}
+    return {name: rows.astype(np.uint32) for name, rows in words.items()}
+
+
+def test_lanes_by_coordinate_take_as_many_cycles_as_on_rtl():
+    """Their streams wait for each other: a lane that has nothing of a row has its stop."""
+    config, arrays = small(SUMMED_BY_CRD, queue_depth=2), _rows(width=6)
+    driver, _ = machine(config)
+    for name, words in arrays.items():
+        driver.write_window(name, words)
+    driver.run(max_cycles=1000)
+    run = simulate(SUMMED_BY_CRD, config, arrays, {}, max_cycles=1000)
+    assert driver.cycles() == run.cycles
+    assert driver.counters() == run.counters | run.counts
+    assert run.written["write_vals"][:, 0].tolist() == list(range(7))
+    model = run_graph(SUMMED_BY_CRD, config.format, arrays, {})
+    np.testing.assert_array_equal(model.written["write_vals"], run.written["write_vals"])
+
+
+def test_streams_that_disagree_are_a_fault_on_rtl_too():
+    edges = [
+        replace(edge, source="i") if (edge.target, edge.input) == ("deal", "crd") else edge
+        for edge in SUMMED_BY_CRD.edges
+    ]
+    graph, arrays = replace(SUMMED_BY_CRD, edges=tuple(edges)), _rows(width=3)
+    config = small(graph)
+    driver, _ = machine(config)
+    for name, words in arrays.items():
+        driver.write_window(name, words)
+    with pytest.raises(AcceleratorError, match="FAULT"):
+        driver.run(max_cycles=1000)
+    with pytest.raises(
+        ModelError, match=r"block deal \(crdparallelizer\): sees something impossible"
+    ):
+        simulate(graph, config, arrays, {}, max_cycles=1000)
 
 
 def _stuck(graph: Graph, values: int, depth: int) -> SimulatedRun:
