@@ -12,6 +12,7 @@ from gnarl.sw.commands.compare import compare
 from gnarl.sw.commands.compile import compile_, disasm, passes
 from gnarl.sw.commands.configurations import configs, lint, rtl
 from gnarl.sw.commands.demo import demo
+from gnarl.sw.commands.explore import explore
 from gnarl.sw.commands.fpga import fpga
 from gnarl.sw.commands.opt import opt
 from gnarl.sw.commands.options import GnarlGroup
@@ -39,7 +40,7 @@ def main(context: click.Context) -> None:
 
 
 for _command in (
-    *(area, cache, compare, compile_, configs, demo, disasm, fpga),
+    *(area, cache, compare, compile_, configs, demo, disasm, explore, fpga),
     *(lint, opt, passes, rtl, run, tune),
 ):
     main.add_command(_command)

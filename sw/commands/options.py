@@ -146,9 +146,13 @@ def require_limits(targets: Sequence[AnyTarget], max_cycles: int | None) -> None
 
 
 def _options(options: Sequence[TargetOption], command: str) -> list[TargetOption]:
-    """What is run has to be compiled first: ``run`` and ``compare`` have both kinds of options."""
-    wanted = {"run", "compile"} if command in ("run", "compare") else {command}
-    return [each for each in options if wanted.intersection(each.commands)]
+    """What is run has to be compiled first: commands that run have both kinds of options. The
+    points of ``explore`` would all write one file."""
+    wanted = {"run", "compile"} if command in ("run", "compare", "explore") else {command}
+    found = [each for each in options if wanted.intersection(each.commands)]
+    if command != "explore":
+        return found
+    return [each for each in found if each.type is not FilePath.WRITTEN]
 
 
 def _click_option(option: TargetOption, users: Sequence[str]) -> click.Option:

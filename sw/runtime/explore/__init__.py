@@ -1,0 +1,1 @@
+"""Sweeps: one workload on every point of a space of configurations."""

@@ -1,0 +1,196 @@
+"""Runs a sweep to its end, or on from where an earlier command stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gnarl import __version__
+from gnarl.hw.lib.errors import GnarlError, WorkloadError
+from gnarl.sw.program.atomic import write_text
+from gnarl.sw.program.python_files import is_python_allowed, split_name
+from gnarl.sw.runtime.explore import results_file
+from gnarl.sw.runtime.explore.identity import identity
+from gnarl.sw.runtime.explore.outcome import DEFECT, RESULT, STOPPED
+from gnarl.sw.runtime.explore.picture import draw_points
+from gnarl.sw.runtime.explore.points import Points, point_name
+from gnarl.sw.runtime.explore.sweep import Sweep
+from gnarl.sw.runtime.report.stages import Stages, quiet
+from gnarl.sw.runtime.run.session import is_program, read_workload
+from gnarl.sw.workloads.refusals import InputWarning
+
+CSV, JSON, PICTURE = "points.csv", "points.json", "pareto.png"
+"""What is written to the folder at the end, beside the results."""
+
+Runner = Callable[[Mapping[int, dict[str, Any]]], Iterator[tuple[int, dict[str, Any]]]]
+"""Runs ``gnarl.sw.runtime.explore.point_run.run_point`` on tasks, somewhere; gives what comes of
+each, by its key."""
+
+
+class ExploreError(GnarlError):
+    """A sweep that cannot go on here and now."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all points of a sweep run: arguments of ``gnarl.sw.runtime.run.session.run_once``.
+
+    config, overrides
+        of the configuration, as on the command line.
+    area
+        whether each point's area is estimated.
+    """
+
+    config: str
+    overrides: tuple[str, ...]
+    source: str
+    backend: str
+    values: Path | None
+    tensors: Mapping[str, str]
+    sizes: Mapping[str, int]
+    seed: int
+    options: Mapping[str, Any]
+    max_cycles: int | None
+    area: bool
+
+    def task(self) -> dict[str, Any]:
+        """All of it as plain data, for a process anywhere on the same files."""
+        options = {
+            name: value.absolute() if isinstance(value, Path) else value
+            for name, value in self.options.items()
+        }
+        return {
+            "version": __version__,
+            "config": _anywhere(self.config),
+            "overrides": list(self.overrides),
+            "source": _anywhere(self.source),
+            "backend": self.backend,
+            "values": None if self.values is None else str(self.values.absolute()),
+            "tensors": {name: _anywhere(path) for name, path in self.tensors.items()},
+            "sizes": dict(self.sizes),
+            "seed": self.seed,
+            "options": options,
+            "max_cycles": self.max_cycles,
+            "area": self.area,
+            "allow_python": is_python_allowed(),
+        }
+
+
+def check_workload(sweep: Sweep, job: Job) -> None:
+    """Reads the workload, as all points will. Raises ``GnarlError`` where none can."""
+    if is_program(job.source):
+        raise WorkloadError(f"{job.source}: is compiled already: must be a workload")
+    read_workload(
+        sweep.configuration.target,
+        job.source,
+        values=job.values,
+        tensors=job.tensors,
+        sizes=job.sizes,
+        seed=job.seed,
+    )
+
+
+def explore(
+    sweep: Sweep,
+    job: Job,
+    folder: Path,
+    run: Runner,
+    stages: Stages = quiet,
+    show: Callable[[str], None] = lambda line: None,
+) -> Points:
+    """Runs those points of a sweep that ``folder`` has no results of; writes what all have given.
+
+    run
+        what runs them.
+    show
+        called with a line on each point that is done.
+
+    Raises ``GnarlError`` for a folder with something else in it, where points can run no more, and
+    where none could; ``RuntimeError`` with a traceback for an error of Gnarl itself, once all
+    others have run. What was done until then is kept.
+    """
+    path = folder / results_file.NAME
+    for name in (CSV, JSON, PICTURE):
+        if (folder / name).exists() and not path.exists():
+            text = f"is there without {results_file.NAME}: must be another folder"
+            raise WorkloadError(f"{folder / name}: {text}")
+    common = job.task()
+    folder.mkdir(parents=True, exist_ok=True)
+    with results_file.opened(path, identity(sweep, common), len(sweep.points)) as results:
+        _run_rest(sweep, common, results, run, stages, show)
+        found = [results.found[at] for at in range(len(sweep.points))]
+    points = Points(
+        sweep.configuration.name,
+        job.source,
+        job.backend,
+        sweep.fields,
+        job.area,
+        [point.values for point in sweep.points],
+        found,
+    )
+    with stages("draw"):
+        draw_points(points, folder / PICTURE)
+    write_text(folder / CSV, points.to_csv())
+    write_text(folder / JSON, json.dumps(points.to_json(), allow_nan=False) + "\n")
+    for text in dict.fromkeys(text for result in found for text in result.get("warnings", ())):
+        warnings.warn(text, InputWarning, stacklevel=2)
+    if all(result["error"] for result in found):
+        name = point_name(sweep.points[0].values)
+        raise ExploreError(f"{path}: no point ran; the first, {name}: {found[0]['error']}")
+    return points
+
+
+def _run_rest(
+    sweep: Sweep,
+    common: Mapping[str, Any],
+    results: results_file.ResultsFile,
+    run: Runner,
+    stages: Stages,
+    show: Callable[[str], None],
+) -> None:
+    defects: list[str] = []
+
+    def keep(at: int, result: Mapping[str, Any]) -> None:
+        results.add(at, result)
+        show(_done(sweep, at, result))
+
+    tasks: dict[int, dict[str, Any]] = {}
+    for at, point in enumerate(sweep.points):
+        if at in results.found:
+            continue
+        if point.error:
+            keep(at, {"error": point.error})
+        else:
+            tasks[at] = {**common, "swept": list(point.texts)}
+    with stages("explore") as advance:
+        advance(len(results.found) / len(sweep.points))
+        for at, outcome in run(tasks) if tasks else ():
+            name = point_name(sweep.points[at].values)
+            if STOPPED in outcome:
+                raise ExploreError(f"{name}: {outcome[STOPPED]}; the same command goes on")
+            if DEFECT in outcome:
+                defects.append(f"{name}: {outcome[DEFECT]}")
+                continue
+            keep(at, outcome[RESULT])
+            advance(len(results.found) / len(sweep.points))
+    if defects:
+        raise RuntimeError(defects[0])
+
+
+def _done(sweep: Sweep, at: int, result: Mapping[str, Any]) -> str:
+    cycles = result.get("cycles")
+    what = result["error"] or ("ran" if cycles is None else f"{cycles:,} cycles")
+    return f"{point_name(sweep.points[at].values)}: {what}"
+
+
+def _anywhere(source: str) -> str:
+    """A source that names the same file in every folder, if it names one."""
+    file, name = split_name(source)
+    if not os.path.exists(file):
+        return source
+    return f"{os.path.abspath(file)}:{name}" if name else os.path.abspath(file)

@@ -1,0 +1,83 @@
+"""A picture of a sweep: what each point takes of time and hardware."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gnarl.sw.runtime.explore.points import Points, point_name
+from gnarl.sw.runtime.report.timeline import PALETTE, save_figure, set_title
+from gnarl.sw.runtime.run.device import run_name
+
+_SIZE = (8.0, 5.0)
+"""Inches."""
+
+_ROW = 0.28
+"""Inches of height for each bar."""
+
+_MOST_BARS = 60
+"""Beyond which bars have no names."""
+
+_MOST_NAMES = 20
+"""Beyond which marked points have no names."""
+
+
+def draw_points(points: Points, path: Path) -> None:
+    """Writes a PNG, whole or not at all: cycles over gates where all costs are known, and else
+    cycles as bars. Points that none dominates have another colour."""
+    # Not at the top: it takes half a second, which no other command should wait for.
+    from matplotlib.figure import Figure
+
+    rows = points.to_json()["points"]
+    known = [row for row in rows if row.get("cycles") is not None]
+    measured = [row for row in known if row["area"]]
+    height = _SIZE[1] if measured else 1.6 + _ROW * min(len(known), _MOST_BARS)
+    figure = Figure(figsize=(_SIZE[0], height), layout="constrained")
+    axes = figure.subplots()
+    if measured:
+        _scatter(axes, measured)
+    else:
+        _bars(axes, known)
+    set_title(axes, run_name(points.workload, points.config))
+    save_figure(figure, path, grid="y" if measured else "x")
+
+
+def _scatter(axes: Any, rows: list[dict[str, Any]]) -> None:
+    for is_best, color, label in (
+        (False, PALETTE[2], "other points"),
+        (True, PALETTE[3], "no other has as few cycles, gates and memory bits"),
+    ):
+        shown = [row for row in rows if row["pareto"] == is_best]
+        gates, cycles = ([row["area"]["gates"] for row in shown], [row["cycles"] for row in shown])
+        axes.scatter(gates, cycles, color=color, edgecolor="#555555", linewidth=0.5, label=label)
+    marked = [row for row in rows if row["pareto"]]
+    for row in marked if len(marked) <= _MOST_NAMES else ():
+        axes.annotate(
+            point_name(row["point"]),
+            (row["area"]["gates"], row["cycles"]),
+            xytext=(5, 5),
+            textcoords="offset points",
+            fontsize=8,
+            parse_math=False,
+        )
+    axes.set(xlabel="gates, without memories: an estimate before layout", ylabel="cycles")
+    axes.margins(x=0.2, y=0.1)
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    axes.legend(frameon=False, fontsize=9)
+
+
+def _bars(axes: Any, rows: list[dict[str, Any]]) -> None:
+    places = range(len(rows))
+    colors = [PALETTE[3] if row["pareto"] else PALETTE[2] for row in rows]
+    drawn = axes.barh(places, [row["cycles"] for row in rows], color=colors)
+    if len(rows) <= _MOST_BARS:
+        names = [point_name(row["point"]) for row in rows]
+        axes.bar_label(drawn, [f"{row['cycles']:,}" for row in rows], padding=3, fontsize=9)
+        axes.set_yticks(places, names, parse_math=False)
+    else:
+        axes.set(ylabel="points, in order", yticks=[])
+    axes.set(xlabel="cycles; orange: no other point has fewer" if rows else "no point has cycles")
+    axes.invert_yaxis()
+    axes.margins(x=0.15)
+    axes.set_xlim(left=0)
