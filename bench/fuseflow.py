@@ -12,6 +12,7 @@ from bench.fuseflow_parts import (
     attention_queues,
     decoder,
     kernels,
+    lanes,
     layer,
     models,
     orders,
@@ -30,6 +31,7 @@ main = Benchmark(
         "kernels": kernels,
         "attention": attention_queues,
         "decoder": decoder,
+        "lanes": lanes,
     },
     page.PAGE,
 ).command(
@@ -43,6 +45,7 @@ main = Benchmark(
     kernels    those of unfused models on one fabric: RTL against model
     attention  rows that wait for their own sums: cycles, and bits of queues
     decoder    attention of a decoder from PyTorch, fused and not
+    lanes      products with one loop or two dealt to 1 to 64 lanes
     page       no measurement: writes build/bench into docs/results/fuseflow.md and README.md
 
     Exit status: 0 when all results are bit-exact, 1 when one is not or is missing, 2 for bad input.

@@ -47,13 +47,13 @@ def block():
     return Block(16, mask).eval(), (torch.randn(64, 16),)
 
 
-def bigbird_mask(length, block):
-    """Truth values [length, length]: a block of positions sees its neighbours, the first block and
-    two at random; the first one sees all."""
+def bigbird_mask(length, block, first=1):
+    """Truth values [length, length]: a block of positions sees its neighbours, the ``first`` blocks
+    and two at random; the first ones see all."""
     torch.manual_seed(0)
     places = torch.arange(length // block)
     seen = (places[:, None] - places).abs() <= 1
-    seen[0] = seen[:, 0] = True
+    seen[:first] = seen[:, :first] = True
     for row in seen:
         row[torch.randperm(len(places))[:2]] = True
     return seen.repeat_interleave(block, 0).repeat_interleave(block, 1)

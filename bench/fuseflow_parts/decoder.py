@@ -59,7 +59,7 @@ class Job:
 def measure(job: Job) -> dict[str, float | int | bool]:
     """Values of ``METRICS``."""
     with Device(CONFIG, job.backend) as device:
-        workload = device.workload(_head(job.length, job.seed))
+        workload = device.workload(head(job.length, job.seed))
         program = device.compile(workload, fuse=job.fuse)
         result = device.run(program, workload.inputs)
         verification = device.verify(result)
@@ -70,12 +70,13 @@ def measure(job: Job) -> dict[str, float | int | bool]:
         }
 
 
-def _head(length: int, seed: int) -> tuple[Any, tuple[Any, ...]]:
-    """The example's head with random queries, keys and values."""
+def head(length: int, seed: int, block: int = BLOCK, first: int = 1) -> tuple[Any, tuple[Any, ...]]:
+    """The example's head with random queries, keys and values, and ``first`` blocks that see
+    all."""
     import torch
 
     example = runpy.run_path(f"{ROOT / 'examples' / 'attention.py'}")
-    module = example["Attention"](example["bigbird_mask"](length=length, block=BLOCK))
+    module = example["Attention"](example["bigbird_mask"](length, block, first))
     torch.manual_seed(seed)
     return module.eval(), tuple(torch.randn(length, WIDTH) for _ in range(3))
 

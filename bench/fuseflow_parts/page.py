@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.fuseflow_parts import attention_queues, kernels, models, sweep
+from bench.fuseflow_parts import attention_queues, kernels, lanes, models, sweep
 from bench.lib.pages import Headline, Intro, Page
 
 INTROS = {
@@ -64,6 +64,19 @@ INTROS = {
         "A head of attention with BigBird's mask in blocks of 8, 16 wide "
         "([examples/attention.py](../../examples/attention.py)): each statement alone, and all in "
         "one region, on `sam_fp32`. *Error*: the largest one against float64.",
+    ),
+    "lanes": Intro(
+        "Lanes",
+        "The coordinates of one loop, or of two (*ij*, as many of each), dealt to several copies "
+        "of what lies inside (`-s=parallelize(j,4)`), on `sam_fp32`: SDDMM, SpMV and SpMSpM of "
+        f"random matrices of {lanes.SIZE} × {lanes.SIZE}, 3 % full (SpMV 5 %), dense operands of "
+        f"SDDMM {lanes.INNER} wide; a product iterated over i, k, j, of matrices of twice that "
+        "size, 2 % full, and of Cora's adjacency and features; and the example's head of BigBird "
+        "attention, 16 wide, fused (`lanes = { i = 4 }` in its schedule), as the paper's figure "
+        "16 has it: of 64 positions in blocks of 8, the first of which sees all, and of 1,024 in "
+        "blocks of 64, two of which do. *Times as fast*: cycles of one lane over those here. Rows "
+        "are dealt in turn, whatever they hold: *imbalance* has the tokens of the fullest lane "
+        "over the mean.",
     ),
 }
 

@@ -75,6 +75,7 @@ GROUPS = (
         whole=(
             "tests/sw/compiler/sam/test_lower.py",
             "tests/sw/compiler/sam/test_dot.py",
+            "tests/sw/compiler/sam/test_dot_refusals.py",
             "tests/acceptance/sam_bad_input/test_programs.py",
         ),
     ),
@@ -104,14 +105,26 @@ GROUPS = (
         "programs",
         (
             "sw/workloads/einsum/check.py",
+            "sw/workloads/einsum/coordinates.py",
             "sw/workloads/einsum/explicit.py",
             "sw/workloads/einsum/kernel.py",
             "sw/workloads/einsum/mlir",
             "sw/workloads/einsum/places.py",
             "sw/workloads/einsum/program.py",
             "sw/workloads/einsum/pure.py",
+            "sw/workloads/einsum/rearranged_check.py",
+            "sw/workloads/einsum/rearranged_sizes.py",
+            "sw/workloads/einsum/rearrangement.py",
             "sw/workloads/einsum/shapes.py",
+            "sw/workloads/einsum/stored_maxima.py",
             "sw/workloads/einsum/text.py",
+        ),
+        whole=(
+            "tests/sw/workloads/einsum/mlir/test_read.py",
+            "tests/sw/workloads/einsum/test_check.py",
+            "tests/sw/workloads/einsum/test_patterns.py",
+            "tests/sw/workloads/einsum/test_rearrangement.py",
+            "tests/sw/workloads/einsum/mlir/test_write.py",
         ),
     ),
     Group(
@@ -119,9 +132,13 @@ GROUPS = (
         "readers",
         ("sw/workloads/einsum/pytorch",),
         whole=(
+            "tests/sw/workloads/einsum/pytorch/test_masks.py",
+            "tests/sw/workloads/einsum/pytorch/test_edges.py",
             "tests/sw/workloads/einsum/pytorch/test_models.py",
             "tests/sw/workloads/einsum/pytorch/test_operators.py",
             "tests/sw/workloads/einsum/pytorch/test_formats.py",
+            "tests/sw/workloads/einsum/pytorch/test_constants.py",
+            "tests/sw/workloads/einsum/pytorch/test_moving.py",
         ),
     ),
     Group(

@@ -138,8 +138,10 @@ def test_neighbours_see_imports_of_the_package(neighbours):
 def test_neighbours_have_the_name_or_import_it(neighbours):
     near = neighbours.of("hw/sam/blocks/streams/parallelizer.py")
     assert near == [
+        "tests/hw/sam/blocks/streams/test_crd_parallelizer.py",
         "tests/hw/sam/blocks/streams/test_parallelizer.py",
         "tests/hw/sam/blocks/streams/test_serializer.py",
+        "tests/hw/sam/blocks/streams/test_val_serializer.py",
     ]
     assert neighbours.of("hw/sam/blocks/values/drained_fibers.py") == [
         "tests/hw/sam/blocks/values/test_sparse_accumulator.py"
@@ -166,28 +168,37 @@ def test_child():
 """
 
 
-def test_verdicts():
-    found = {mutant.after: mutant for mutant in mutants("toy.py", TOY)}
+def test_seconds_are_of_the_processor():
     with Workspace() as workspace:
-        workspace.write("toy.py", TOY)
-        workspace.write("test_toy.py", TOY_TEST.encode())
         workspace.write("test_idle.py", IDLE_AND_BUSY)
-        seconds = workspace.seconds(["test_toy.py", "test_idle.py"], 0, False)
-        assert seconds.keys() == {"test_toy.py", "test_idle.py"}
-        assert 0.15 <= seconds["test_idle.py"] < 1.0  # the child's 0.2 s, in ticks of 10 ms
-
-        def verdict(mutant: Mutant) -> str:
-            return workspace.verdict(mutant, ["test_toy.py"], 15.0, 0, False)
-
-        assert verdict(found["(a >= b)"] if "(a >= b)" in found else found["False"]) == "killed"
-        assert verdict(found["(a <= b)"]) == "survived"
-        assert verdict(found["3"]) == "broken"
-        assert (workspace.root / "toy.py").read_bytes() == TOY
         workspace.write("test_no.py", b"def test_no():\n    assert False\n")
+        seconds = workspace.seconds(["test_idle.py"], 0, False)
+        assert seconds.keys() == {"test_idle.py"}
+        assert 0.15 <= seconds["test_idle.py"] < 1.0  # the child's 0.2 s, in ticks of 10 ms
         with pytest.raises(BaselineError, match="^test_no.py::test_no: fails without a mutant$"):
             workspace.seconds(["test_no.py"], 0, False)
-        workspace.write("test_toy.py", b"import time\ndef test_it(): time.sleep(60)\n")
-        assert workspace.verdict(found["3"], ["test_toy.py"], 3.0, 0, False) == "timeout"
+
+
+FOUND = {mutant.after: mutant for mutant in mutants("toy.py", TOY)}
+ENDLESS = "import time\ndef test_it(): time.sleep(60)\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "test", "limit_s", "verdict"),
+    [
+        ("(a >= b)" if "(a >= b)" in FOUND else "False", TOY_TEST, 15.0, "killed"),
+        ("(a <= b)", TOY_TEST, 15.0, "survived"),
+        ("3", TOY_TEST, 15.0, "broken"),
+        ("3", ENDLESS, 3.0, "timeout"),
+    ],
+)
+def test_verdicts(after, test, limit_s, verdict):
+    with Workspace() as workspace:
+        workspace.write("toy.py", TOY)
+        workspace.write("test_toy.py", test.encode())
+        found = workspace.verdict(FOUND[after], ["test_toy.py"], limit_s, 0, False)
+        assert found == verdict
+        assert (workspace.root / "toy.py").read_bytes() == TOY
     assert not workspace.root.exists()
 
 

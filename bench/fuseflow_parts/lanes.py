@@ -1,0 +1,267 @@
+"""Products with the coordinates of one loop dealt to several lanes, as the paper's figure 16."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+import scipy.sparse
+
+from bench.fuseflow_parts.decoder import BLOCK, head
+from bench.lib.measurements import measure_exact
+from bench.lib.plots import PALETTE, save, subplots
+from bench.lib.records import Metric, Record, Setting, rows
+from bench.lib.request import Request
+from bench.lib.summary import cells, mark
+from bench.lib.tables import Cells
+from gnarl.sw.compiler.sam.fuse.regions import Region
+from gnarl.sw.compiler.sam.fuse.schedule import Schedule
+from gnarl.sw.compiler.sam.suite import SUITE
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
+
+BENCH = "fuseflow.lanes"
+
+CONFIG = "sam_fp32"
+
+PRODUCT, CORA = "product of rows", "A·F of Cora"
+_BY_ROWS = "X(i,j)=B(i,k)*C(k,j) -f=X:ds -f=B:ds -f=C:ds -s=reorder(i,k,j)"
+STATEMENTS = {**SUITE, PRODUCT: _BY_ROWS, CORA: _BY_ROWS}
+
+HEAD, LONG_HEAD = "attention of 64", "attention of 1,024"
+ATTENTIONS = {HEAD: (64, BLOCK, 1), LONG_HEAD: (1024, 64, 2)}
+"""Positions, those of a block, and blocks that see all."""
+
+LANES = (1, 2, 4, 8, 16)
+ON_RTL = 4
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A kernel of ``STATEMENTS`` or ``ATTENTIONS``, the indices whose coordinates are dealt, to how
+    many lanes, those of several loops together, and what they must gain by lanes at least."""
+
+    kernel: str
+    index: str
+    lanes: Sequence[int] = LANES
+    least: Mapping[int, float] = field(default_factory=dict)
+    on_rtl: bool = True
+
+
+LOOPS = (
+    Loop("mat_sddmm", "i", on_rtl=False),
+    Loop("mat_sddmm", "j", least={4: 3.8}),
+    Loop("mat_sddmm", "ij", (1, 4, 16), {16: 15.0}, on_rtl=False),
+    Loop("mat_vecmul_ij", "i", on_rtl=False),
+    Loop("matmul_ijk", "j"),
+    Loop(PRODUCT, "i", least={4: 3.8}),
+    Loop(PRODUCT, "k"),
+    Loop(CORA, "i", least={4: 3.8}),
+    Loop(HEAD, "i"),
+    Loop(HEAD, "k", least={4: 3.8}),
+    Loop(LONG_HEAD, "i", (1, 4, 16, 64), {4: 3.8, 64: 56.0}, on_rtl=False),
+    Loop(LONG_HEAD, "k", (1, 2, 4, 8, 16), on_rtl=False),
+    Loop(LONG_HEAD, "ik", (1, 4, 16), {16: 15.0}, on_rtl=False),
+)
+
+SIZE, INNER = 256, 64
+
+METRICS = {
+    "cycles": Metric("", "lower"),
+    "imbalance": Metric("", "lower"),
+    "bit_exact": Metric("", "higher"),
+}
+"""``imbalance``: of the worst loop's lanes, see ``LaneLoads``; 1 without lanes."""
+
+_HEADER = {
+    "cycles": "cycles",
+    "gain": "times as fast",
+    "imbalance": "imbalance",
+    "bit_exact": "bit-exact",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A kernel, the loops that are dealt, how many lanes they have together, and what runs it."""
+
+    kernel: str
+    index: str
+    lanes: int
+    backend: str
+    workloads: Path
+    seed: int
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {
+            "kernel": self.kernel,
+            "index": self.index,
+            "lanes": f"{self.lanes}",
+            "backend": self.backend,
+        }
+
+    def setting(self) -> Setting:
+        return Setting.of(self.configuration(), self.seed)
+
+    def configuration(self) -> NamedConfiguration:
+        words = 1 << (20 if self.kernel in (CORA, LONG_HEAD) else 16)
+        return load_configuration(CONFIG, (f"array_words={words}",))
+
+    def __str__(self) -> str:
+        return f"{self.kernel}, {self.index}, {self.lanes} lanes, {self.backend}"
+
+
+def measure(job: Job) -> dict[str, float | int | bool]:
+    """Values of ``METRICS``."""
+    lanes = round(job.lanes ** (1 / len(job.index)))
+    dealt = tuple((index, lanes) for index in job.index if lanes > 1)
+    with Device(job.configuration(), job.backend) as device:
+        if job.kernel in ATTENTIONS:
+            length, block, first = ATTENTIONS[job.kernel]
+            model = device.workload(head(length, job.seed, block, first))
+            names = tuple(each.name for each in model.program.einsums)
+            schedule = Schedule(regions=(Region(names, lanes=dealt),))
+            program, inputs = device.compile(model, schedule=schedule), model.inputs
+        else:
+            inputs = _inputs(job)
+            options = "".join(f" -s=parallelize({index},{number})" for index, number in dealt)
+            program = device.compile((STATEMENTS[job.kernel] + options, inputs))
+        result = device.run(program, inputs)
+        assert result.cycles is not None
+        (launch,) = device.target.presenter.figures(program, result).launches.values()
+        return {
+            "cycles": result.cycles,
+            "imbalance": float(launch.get("lane_imbalance") or 1.0),
+            "bit_exact": device.verify(result).bit_exact,
+        }
+
+
+def _inputs(job: Job) -> dict[str, Any]:
+    """Square matrices of ``SIZE`` with 3 % of their elements, 5 % for a vector's, twice that size
+    and 2 % for a product of rows; dense operands ``INNER`` wide."""
+    noise = np.random.default_rng(job.seed)
+
+    def sparse(share: float, size: int = SIZE) -> Any:
+        return scipy.sparse.random_array((size, size), density=share, rng=noise, format="csr")
+
+    match job.kernel:
+        case kernel if kernel == CORA:
+            names = {"B": "cora_adjacency", "C": "cora_features"}
+            folder = job.workloads / "graph"
+            return {
+                operand: scipy.sparse.csr_array(scipy.io.mmread(folder / f"{name}.mtx"))
+                for operand, name in names.items()
+            }
+        case kernel if kernel == PRODUCT:
+            return {"B": sparse(0.02, 2 * SIZE), "C": sparse(0.02, 2 * SIZE)}
+        case "mat_sddmm":
+            dense = noise.random((SIZE, INNER)), noise.random((INNER, SIZE))
+            return {"B": sparse(0.03), "C": dense[0], "D": dense[1]}
+        case "mat_vecmul_ij":
+            return {"B": sparse(0.05), "c": noise.random(SIZE)}
+    return {"B": sparse(0.03), "C": sparse(0.03)}
+
+
+def run(request: Request) -> tuple[list[Record], bool]:
+    """Measures every loop with every number of lanes; whether all went well."""
+    jobs = []
+    for loop in LOOPS[3:4] if request.quick else LOOPS:
+        if (
+            loop.kernel == CORA
+            and not (request.workloads / "graph" / "cora_features.mtx").is_file()
+        ):
+            request.console.print(f"{BENCH}: {CORA} is absent: skipped", style="yellow")
+            continue
+        runs = [(lanes, "model") for lanes in loop.lanes[: 3 if request.quick else None]]
+        if request.backend == "rtl" and loop.on_rtl:
+            runs.append((ON_RTL, "rtl"))
+        own = request.workloads, request.seed
+        jobs += [Job(loop.kernel, loop.index, *run, *own) for run in runs]
+    return measure_exact(BENCH, measure, jobs, METRICS, request)
+
+
+def tables(measured: Sequence[Record]) -> dict[str, Cells]:
+    """A row for each loop and number of lanes, with the cycles of one lane over its own."""
+    table = rows(measured)
+    body = [
+        cells(
+            {**row, "gain": _gain(table, labels)},
+            labels,
+            _HEADER,
+            shown={"gain": ".2f", "imbalance": ".2f"},
+        )
+        for labels, row in table.items()
+    ]
+    names = ["kernel", "loop", "lanes", "backend"]
+    return {"Lanes": Cells([*names, *_HEADER.values()], body, names=4)}
+
+
+def _gain(table: dict[tuple[str, ...], Any], labels: tuple[str, ...]) -> float:
+    """Cycles with one lane, over those of a row."""
+    kernel, index, *_ = labels
+    found: float = table[kernel, index, "1", "model"]["cycles"] / table[labels]["cycles"]
+    return found
+
+
+def verdict(measured: Sequence[Record]) -> str:
+    """What lanes gain, in a line each."""
+    table = rows(measured)
+    lines = []
+    for loop in LOOPS:
+        gains: dict[int, float] = {}
+        for labels in table:
+            if labels[:2] == (loop.kernel, loop.index):
+                lanes = int(labels[2])
+                gains[lanes] = min(_gain(table, labels), gains.get(lanes, math.inf))
+        shown = []
+        for lanes in (ON_RTL, max(gains, default=0)):
+            if lanes in gains:
+                least = loop.least.get(lanes)
+                asked = (
+                    "" if least is None else f", at least {least:g} {mark(gains[lanes] >= least)}"
+                )
+                shown.append(f"with {lanes} lanes {gains[lanes]:.2f}{asked}")
+        if shown:
+            over = " and ".join(loop.index)
+            lines.append(f"{loop.kernel}, over {over}: times as fast {', '.join(shown)}")
+    exact = sum(row["bit_exact"] for row in table.values())
+    return "\n".join([*lines, f"bit-exact: {exact} of {len(table)} runs"])
+
+
+def draw(measured: Sequence[Record], path: Path) -> None:
+    """Times as fast as one lane, by the number of lanes."""
+    table = rows(measured)
+    figure, (axes,) = subplots(1, (8, 4.2))
+    loops = dict.fromkeys(labels[:2] for labels in table)
+    for number, (kernel, index) in enumerate(loops):
+        found = [
+            (int(lanes), _gain(table, (kernel, index, lanes, "model")))
+            for *own, lanes, backend in table
+            if (*own, backend) == (kernel, index, "model")
+        ]
+        turn, colour = divmod(number, len(PALETTE))
+        style = ("o-", "s--", "^:")[turn]
+        label = f"{kernel}, {index}"
+        axes.plot(*zip(*found, strict=True), style, color=PALETTE[colour], label=label)
+    most = max(int(labels[2]) for labels in table)
+    axes.plot((1, most), (1, most), ":", color="grey")
+    axes.set(xlabel="lanes", ylabel="times as fast as one", xscale="log", yscale="log")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(_ticks(most))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_locator(_ticks(0))
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    axes.set_title(f"{CONFIG}: coordinates of one loop dealt to lanes", loc="left", fontsize=11)
+    save(figure, path)
+
+
+def _ticks(most: int) -> Any:
+    from matplotlib.ticker import FixedLocator
+
+    return FixedLocator([each for each in (*LANES, 32, 64) if each <= most])
