@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gnarl.hw.lib.errors import WorkloadError, short
 from gnarl.hw.sam.block_types import BITVECTOR, DEALERS, DENSE
 from gnarl.hw.sam.graph import Block, Edge, Graph
@@ -120,17 +122,29 @@ def walked_indices(graph: Graph, tensor: str, edge: Edge | None) -> tuple[str, .
     Raises ``WorkloadError`` for levels of another tensor.
     """
     indices: list[str] = []
+    for block in _walked(graph, edge):
+        if block["tensor"] != tensor:
+            raise WorkloadError(
+                f"graph: {block.type} {block.name} is of tensor {block['tensor']}, but its "
+                f"references reach values of {tensor}"
+            )
+        indices.append(block["index"])
+    return tuple(reversed(indices))
+
+
+def walked_levels(graph: Graph, values: Block) -> list[Block]:
+    """The blocks that read the levels of the operand whose ``values`` a block reads, outermost
+    first."""
+    return list(_walked(graph, graph.drivers[values.name, "ref"]))[::-1]
+
+
+def _walked(graph: Graph, edge: Edge | None) -> Iterator[Block]:
+    """The blocks whose positions lead to these references, innermost first."""
     while edge is not None and graph[edge.source].type != "root":
         block = graph[edge.source]
         if block.type in ("fiberlookup", "bitvectorlookup", "locate"):
-            if block["tensor"] != tensor:
-                raise WorkloadError(
-                    f"graph: {block.type} {block.name} is of tensor {block['tensor']}, but "
-                    f"its references reach values of {tensor}"
-                )
-            indices.append(block["index"])
+            yield block
         port = "i" if block.type in DEALERS else "ref"
         if block.type in (*JOINERS, "bitvectorexpand"):
             port = edge.output.removeprefix("out_")
         edge = graph.drivers.get((block.name, port))
-    return tuple(reversed(indices))

@@ -149,8 +149,13 @@ def _traffic(run: LaunchRun[HostJob[Operands]]) -> Traffic:
     return traffic(SamConfig.from_dict(run.launch.config), run.finished.counters)
 
 
+def operations(launch: Launch, counters: Mapping[str, int]) -> int:
+    """Values that ALUs and functions gave, and that reductions and accumulators took in."""
+    return sum(counters[name] for name in _operation_counters(launch))
+
+
 def _operations(run: LaunchRun[HostJob[Operands]]) -> int:
-    return sum(run.finished.counters[name] for name in _operation_counters(run.launch))
+    return operations(run.launch, run.finished.counters)
 
 
 def _launch_figures(

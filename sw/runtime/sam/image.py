@@ -99,6 +99,10 @@ class Operands:
         format = kernel_of(self.launch.sections).formats[name]
         return store(self.tensors[name], format, BITVECTOR_BITS, name)
 
+    def read_by(self, block: Block) -> Storage:
+        """What a block reads of."""
+        return self.storages[block["tensor"]]
+
     @cached_property
     def image(self) -> dict[str, Rows]:
         """What to write before a start, by window.
@@ -393,8 +397,8 @@ def _array(block: Block, array: BlockArray, operands: Operands) -> np.ndarray:
         # A constant's name is its number.
         if not tensor.isidentifier():
             return _words(np.array([float(tensor)]), format, lambda _: "constant")
-        return to_words(operands.storages[tensor].values, format)
-    level = operands.storages[tensor].levels[block["level"]]
+        return to_words(operands.read_by(block).values, format)
+    level = operands.read_by(block).levels[block["level"]]
     match level, array.name:
         case CompressedLevel(), "seg":
             return np.stack([level.segments[:-1], level.segments[1:]], axis=1).astype(np.uint32)

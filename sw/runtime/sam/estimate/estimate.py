@@ -1,0 +1,173 @@
+"""Estimates what a program does on its inputs: cycles, operations, bytes.
+
+Of each launch some rows are simulated, chosen so that they are as different as all are, and what
+was counted is multiplied by what the rows' products, counted exactly, have to all. Rows of results
+that were not run are taken to be as that which has the nearest number of products. Source:
+FuseFlow, section 7, "fusion heuristic".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gnarl.hw.lib.machine.memory_map import NO_LIMIT
+from gnarl.hw.sam.config import SamConfig
+from gnarl.sw.compiler.sam.sections import kernel_of
+from gnarl.sw.golden.words import typed
+from gnarl.sw.program.host_step import with_made
+from gnarl.sw.program.program import Launch, Program
+from gnarl.sw.program.rows import Rows
+from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.sam.estimate.sample import SampledOperands, sampled_index, spread
+from gnarl.sw.runtime.sam.estimate.scale import LaunchWork
+from gnarl.sw.runtime.sam.figures import longest_stream, operations
+from gnarl.sw.runtime.sam.image import Operands, bind, operands, result
+from gnarl.sw.runtime.sam.rearranged import moved
+from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
+from gnarl.sw.runtime.sam.traffic import traffic
+from gnarl.sw.workloads.tensor.program_tensors import result_array
+from gnarl.sw.workloads.tensor.tensor import Tensor
+
+ROWS = 256
+
+
+@dataclass(frozen=True)
+class LaunchEstimate:
+    """What a launch is taken to do.
+
+    index
+        of which some coordinates were run; empty: all were, and nothing is guessed but what other
+        launches leave.
+    share
+        of the launch's products that were run.
+    """
+
+    name: str
+    cycles: int
+    operations: int
+    bytes: int
+    longest_stream: int
+    index: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """``launches`` in their order."""
+
+    launches: tuple[LaunchEstimate, ...]
+
+    @property
+    def cycles(self) -> int:
+        return sum(each.cycles for each in self.launches)
+
+    @property
+    def operations(self) -> int:
+        return sum(each.operations for each in self.launches)
+
+    @property
+    def bytes(self) -> int:
+        return sum(each.bytes for each in self.launches)
+
+
+def estimate(program: Program, inputs: Any, rows: int = ROWS) -> Estimate:
+    """What ``program`` does on ``inputs``, from at most ``rows`` rows of each launch.
+
+    Raises as a run on the model does, for what the rows show.
+    """
+    known = with_made(program.steps, bind(program, inputs), moved)
+    found = []
+    for launch in program.launches:
+        own = operands(launch, {spec.name: known[spec.name] for spec in launch.inputs})
+        estimated, results = _of_launch(own, rows)
+        found.append(estimated)
+        known = with_made(program.steps, {**known, **results}, moved)
+    return Estimate(tuple(found))
+
+
+def _of_launch(whole: Operands, rows: int) -> tuple[LaunchEstimate, dict[str, Array]]:
+    """What a launch is taken to do, and to leave."""
+    launch = whole.launch
+    index = sampled_index(whole, rows)
+    if index is None:
+        run = whole.simulated(NO_LIMIT)
+        results = {spec.name: _result(whole, run, spec.name) for spec in launch.outputs}
+        return _estimated(launch, run, _counters(run), "", 1.0), _arrays(whole, results)
+    made = LaunchWork(whole, index)
+    chosen, donors = choose(made.of_all, rows)
+    part = SampledOperands.of(whole, index, chosen)
+    run = part.simulated(NO_LIMIT)
+    counters = _counters(run)
+    for name, growth in made.growth(chosen):
+        if name in counters:
+            counters[name] = round(counters[name] * growth)
+    results = {}
+    for access in kernel_of(launch.sections).results:
+        found = _result(part, run, access.tensor)
+        results[access.tensor] = spread(found, access.indices.index(index), donors)
+    total = made.of_all.sum()
+    share = float(made.of_all[chosen].sum() / total) if total else len(chosen) / len(donors)
+    return _estimated(launch, run, counters, index, share), _arrays(whole, results)
+
+
+def choose(work: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates to run, ascending, and for each coordinate the one of these, by its number among
+    them, that it is taken to be like.
+
+    All are sorted by their work and cut into ``rows`` groups of one size; the middle one of each
+    stands for its group.
+    """
+    order = np.argsort(work, kind="stable")
+    bounds = np.linspace(0, len(order), rows + 1).round().astype(np.int64)
+    middles = order[(bounds[:-1] + bounds[1:]) // 2]
+    chosen = np.sort(middles)
+    donors = np.empty(len(order), np.int64)
+    donors[order] = np.searchsorted(chosen, middles).repeat(np.diff(bounds))
+    return chosen, donors
+
+
+def _counters(run: SimulatedRun) -> dict[str, int]:
+    return {**run.counters, **run.counts}
+
+
+def _estimated(
+    launch: Launch, run: SimulatedRun, counters: Mapping[str, int], index: str, share: float
+) -> LaunchEstimate:
+    """Cycles grow as what bounds them does, a stream or the memory."""
+    before, after = _bound(launch, _counters(run)), _bound(launch, counters)
+    return LaunchEstimate(
+        launch.name,
+        round(run.cycles * after / max(1, before)),
+        operations(launch, counters),
+        traffic(SamConfig.from_dict(launch.config), counters).bytes,
+        longest_stream(launch, counters),
+        index,
+        share,
+    )
+
+
+def _bound(launch: Launch, counters: Mapping[str, int]) -> int:
+    moved = traffic(SamConfig.from_dict(launch.config), counters)
+    return max(longest_stream(launch, counters), moved.cycles)
+
+
+def _result(own: Operands, run: SimulatedRun, name: str) -> Tensor:
+    """A result as it was written."""
+    (access,) = (each for each in kernel_of(own.launch.sections).results if each.tensor == name)
+    memory = {window: Rows.first(words) for window, words in run.written.items()}
+    coordinates, words = result(own.launch, own, memory, name)
+    values = typed(words, own.launch.config["format"]).astype(np.float64)
+    return Tensor(tuple(own.sizes[index] for index in access.indices), coordinates, values)
+
+
+def _arrays(whole: Operands, results: Mapping[str, Tensor]) -> dict[str, Array]:
+    return {
+        spec.name: result_array(
+            spec, whole.sizes, results[spec.name].coordinates, results[spec.name].values
+        )
+        for spec in whole.launch.outputs
+    }
