@@ -36,6 +36,49 @@ if TYPE_CHECKING:
     from gnarl.sw.runtime.explore.explore import Runner
 
 
+LANES = (1, 4, 16)
+KEEP = 1.25
+
+
+class Numbers(click.ParamType):
+    """Whole numbers from 1, separated by commas."""
+
+    name = "numbers"
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        parts = [part.strip() for part in value.split(",")]
+        if not all(part.isdecimal() and len(part) < 6 and int(part) for part in parts):
+            self.fail(f"{value!r}: must be whole numbers from 1, as 1,4,16.", parameter, context)
+        return tuple(dict.fromkeys(int(part) for part in parts))
+
+
+class Sparsities(click.ParamType):
+    """Shares of zeros by name, as ``adj=0.998,x=0.9``."""
+
+    name = "sparsities"
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> dict[str, float]:
+        if isinstance(value, dict):
+            return value
+        found = {}
+        for part in value.split(","):
+            name, equals, share = part.partition("=")
+            try:
+                found[name.strip()] = float(share)
+            except ValueError:
+                equals = ""
+            if not equals or not name.strip() or not 0 <= found[name.strip()] <= 1:
+                problem = "must be a name and a share of zeros from 0 to 1, as adj=0.998"
+                self.fail(f"{part!r}: {problem}.", parameter, context)
+        return found
+
+
 @click.command(cls=TargetCommand)
 @configuration_argument
 @click.argument("workload", required=False)
@@ -43,10 +86,37 @@ if TYPE_CHECKING:
     "--sweep",
     "sweeps",
     multiple=True,
-    required=True,
     metavar="FIELD=A,B,…",
     help="Values for a field of the configuration, each as --set takes it; may be given again, for "
     "all combinations.",
+)
+@click.option(
+    "--search",
+    "is_search",
+    is_flag=True,
+    help="Look for schedules of a SAM model: what shares a graph, association, loop orders, lanes. "
+    "Each is estimated, and run if no other is taken to be far better.",
+)
+@click.option(
+    "--lanes",
+    type=Numbers(),
+    metavar="N,…",
+    help="With --search, numbers of lanes that outermost loops may have.  [default: 1,4,16]",
+)
+@click.option(
+    "--keep",
+    type=click.FloatRange(min=1),
+    metavar="FACTOR",
+    help="With --search, leave schedules out that are taken to need more than FACTOR times the "
+    "cycles of another, and no fewer blocks.  [default: 1.25]",
+)
+@click.option(
+    "--estimate",
+    "sparsities",
+    type=Sparsities(),
+    metavar="NAME=SHARE,…",
+    help="With --search, run nothing, and estimate with inputs of which only these shares of "
+    "zeros are known.",
 )
 @folder_option(
     "-o", "--output", "folder", required=True, help="Folder for results; one that has some goes on."
@@ -87,6 +157,10 @@ def explore(
     config: str,
     workload: str | None,
     sweeps: tuple[str, ...],
+    is_search: bool,
+    lanes: tuple[int, ...] | None,
+    keep: float | None,
+    sparsities: dict[str, float] | None,
     folder: Path,
     tensors: dict[str, str],
     sizes: dict[str, int],
@@ -101,7 +175,8 @@ def explore(
     as_json: bool,
     own: dict[str, Any],
 ) -> int:
-    """Run a workload on all combinations of values of a configuration's fields.
+    """Run a workload on all combinations of values of a configuration's fields, with a model's
+    schedules, or both.
 
     Results are in the folder as soon as they are there; the same command goes on after an end of
     any kind. At the end there are points.csv, points.json and pareto.png. The table marks the
@@ -112,16 +187,30 @@ def explore(
     Example: gnarl explore dpu_d1_b8 circuit.psdd --sweep registers=8,16,32 --sweep banks=8,16 -o
     circuit
     """
-    from gnarl.sw.runtime.explore.explore import Job, check_workload
+    from gnarl.sw.runtime.explore.explore import Job, read_job
     from gnarl.sw.runtime.explore.explore import explore as run_sweep
+    from gnarl.sw.runtime.explore.schedules import Search, explorer_of
     from gnarl.sw.runtime.explore.sweep import read_sweep
 
     if jobs is not None and cluster is not None:
         raise click.UsageError("--jobs: a cluster has as many as it has workers: not for --dask.")
+    if not sweeps and not is_search:
+        raise click.UsageError("Missing option '--sweep' or '--search'.")
+    search = None
+    if is_search:
+        search = Search(lanes or LANES, keep or KEEP, sparsities)
+    for flag, value in (("--lanes", lanes), ("--keep", keep), ("--estimate", sparsities)):
+        if value is not None and not is_search:
+            raise click.UsageError(f"{flag}: only with --search.")
     sweep = read_sweep(config, overrides, sweeps)
     target = sweep.configuration.target
     require_limits([target], max_cycles)
     _check_area(target, config, area)
+    if is_search:
+        explorer_of(sweep)
+        for name in own:
+            flag = next(each.flag for each in target.command_line.options if each.name == name)
+            raise click.UsageError(f"{flag}: schedules say so: not for --search.")
     job = Job(
         config,
         overrides,
@@ -138,12 +227,12 @@ def explore(
     console = stderr()
     stages = ConsoleStages(console)
     with stages("load"):
-        check_workload(sweep, job)
+        read_job(sweep, job)
     show: Callable[[str], None] = partial(console.print, highlight=False, soft_wrap=True)
     if not console.is_terminal:
         show = _dropped
     with _runner(jobs, cluster) as run:
-        points = run_sweep(sweep, job, folder, run, stages, show)
+        points = run_sweep(sweep, job, folder, run, stages, show, search)
     if as_json:
         print_result(json.dumps(points.to_json(), allow_nan=False) + "\n")
     else:

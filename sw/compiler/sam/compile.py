@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +77,11 @@ def compile(
     trace = trace or Trace()
     passes = PASSES if passes is None else passes
     if isinstance(workload, SamModel):
-        fusion = chosen(workload, **options)
-        state = _model_state(workload, config, trace, passes, fusion)
+        found = compile_model(workload, config, trace=trace, passes=passes, **options)
         if schedule_out is not None:
-            write_text(Path(schedule_out), schedule_text(workload, fusion, _regions(state)))
+            write_text(Path(schedule_out), found.schedule)
         trace.progress(1.0)
-        program = copied_program(fusion.program, _regions(state))
-        return _model_program(workload, config, state, program)
+        return found.program
     options |= {"schedule_out": schedule_out}
     if given := [name for name, value in options.items() if value is not None]:
         raise WorkloadError(f"{given[0]}: not for an expression or a graph: must be left out")
@@ -100,6 +98,34 @@ def compile(
     _require_made(state, config)
     trace.progress(1.0)
     return _program_of_one(workload.name, config, state, plan)
+
+
+@dataclass(frozen=True)
+class CompiledModel:
+    """A model's program, with its regions in the order of its launches, and the text of a schedule
+    that says all that was chosen."""
+
+    program: Program
+    regions: Sequence[LoweredRegion]
+    schedule: str
+
+
+def compile_model(
+    model: SamModel,
+    config: SamConfig,
+    *,
+    trace: Trace | None = None,
+    passes: Sequence[SamPass] | None = None,
+    **options: Any,
+) -> CompiledModel:
+    """A program of a model, and what was chosen for it; see ``compile``."""
+    fusion = chosen(model, **options)
+    state = _model_state(
+        model, config, trace or Trace(), PASSES if passes is None else passes, fusion
+    )
+    regions = _regions(state)
+    program = _model_program(model, config, state, copied_program(fusion.program, regions))
+    return CompiledModel(program, regions, schedule_text(model, fusion, regions))
 
 
 def _program_of_one(name: str, config: SamConfig, state: SamState, plan: Plan) -> Program:

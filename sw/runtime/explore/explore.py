@@ -16,10 +16,11 @@ from gnarl.sw.program.atomic import write_text
 from gnarl.sw.program.python_files import is_python_allowed, split_name
 from gnarl.sw.runtime.explore import results_file
 from gnarl.sw.runtime.explore.identity import identity
-from gnarl.sw.runtime.explore.outcome import DEFECT, RESULT, STOPPED
+from gnarl.sw.runtime.explore.outcome import DEFECT, LEFT_OUT, RESULT, STOPPED
 from gnarl.sw.runtime.explore.picture import draw_points
 from gnarl.sw.runtime.explore.points import Points, point_name
-from gnarl.sw.runtime.explore.sweep import Sweep
+from gnarl.sw.runtime.explore.schedules import Search, crossed, find_schedules
+from gnarl.sw.runtime.explore.sweep import Point, Sweep
 from gnarl.sw.runtime.report.stages import Stages, quiet
 from gnarl.sw.runtime.run.session import is_program, read_workload
 from gnarl.sw.workloads.refusals import InputWarning
@@ -81,11 +82,11 @@ class Job:
         }
 
 
-def check_workload(sweep: Sweep, job: Job) -> None:
-    """Reads the workload, as all points will. Raises ``GnarlError`` where none can."""
+def read_job(sweep: Sweep, job: Job) -> Any:
+    """The workload, as all points will read it. Raises ``GnarlError`` where none can."""
     if is_program(job.source):
         raise WorkloadError(f"{job.source}: is compiled already: must be a workload")
-    read_workload(
+    return read_workload(
         sweep.configuration.target,
         job.source,
         values=job.values,
@@ -102,11 +103,14 @@ def explore(
     run: Runner,
     stages: Stages = quiet,
     show: Callable[[str], None] = lambda line: None,
+    search: Search | None = None,
 ) -> Points:
     """Runs those points of a sweep that ``folder`` has no results of; writes what all have given.
 
     run
         what runs them.
+    search
+        for schedules, each of which every point has; ``None``: it has that of the job's options.
     show
         called with a line on each point that is done.
 
@@ -120,8 +124,17 @@ def explore(
             text = f"is there without {results_file.NAME}: must be another folder"
             raise WorkloadError(f"{folder / name}: {text}")
     common = job.task()
+    known = identity(sweep, common)
     folder.mkdir(parents=True, exist_ok=True)
-    with results_file.opened(path, identity(sweep, common), len(sweep.points)) as results:
+    if search is not None:
+        known["search"] = search.to_json()
+        if path.exists():
+            results_file.require_same(path, known)
+        with stages("estimate") as advance:
+            workload = read_job(sweep, job)
+            schedules = find_schedules(sweep, workload, search, known, folder, advance)
+        sweep = crossed(sweep, schedules, search)
+    with results_file.opened(path, known, len(sweep.points)) as results:
         _run_rest(sweep, common, results, run, stages, show)
         found = [results.found[at] for at in range(len(sweep.points))]
     points = Points(
@@ -139,7 +152,7 @@ def explore(
     write_text(folder / JSON, json.dumps(points.to_json(), allow_nan=False) + "\n")
     for text in dict.fromkeys(text for result in found for text in result.get("warnings", ())):
         warnings.warn(text, InputWarning, stacklevel=2)
-    if all(result["error"] for result in found):
+    if found and all(result["error"] for result in found):
         name = point_name(sweep.points[0].values)
         raise ExploreError(f"{path}: no point ran; the first, {name}: {found[0]['error']}")
     return points
@@ -165,8 +178,11 @@ def _run_rest(
             continue
         if point.error:
             keep(at, {"error": point.error})
+        elif point.schedule is not None and point.schedule.is_left_out:
+            results.add(at, {"error": None, LEFT_OUT: True, **_scheduled(point)})
         else:
-            tasks[at] = {**common, "swept": list(point.texts)}
+            schedule = (point.schedule.text, point.schedule.name) if point.schedule else None
+            tasks[at] = {**common, "swept": list(point.texts), "schedule": schedule}
     with stages("explore") as advance:
         advance(len(results.found) / len(sweep.points))
         for at, outcome in run(tasks) if tasks else ():
@@ -176,10 +192,17 @@ def _run_rest(
             if DEFECT in outcome:
                 defects.append(f"{name}: {outcome[DEFECT]}")
                 continue
-            keep(at, outcome[RESULT])
+            keep(at, {**outcome[RESULT], **_scheduled(sweep.points[at])})
             advance(len(results.found) / len(sweep.points))
     if defects:
         raise RuntimeError(defects[0])
+
+
+def _scheduled(point: Point) -> dict[str, Any]:
+    """What a result says of the point's schedule, if it has one."""
+    if point.schedule is None:
+        return {}
+    return {"schedule": point.schedule.name, "estimate": point.schedule.estimate.to_json()}
 
 
 def _done(sweep: Sweep, at: int, result: Mapping[str, Any]) -> str:

@@ -13,3 +13,6 @@ DEFECT = "defect"
 
 TRIES = 2
 """How often a point is run whose process is killed."""
+
+LEFT_OUT = "left_out"
+"""The entry of a result that says that its point was not run, but only estimated."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from gnarl.sw.runtime.explore.outcome import LEFT_OUT
 from gnarl.sw.runtime.explore.points import Points, point_name
 from gnarl.sw.runtime.report.timeline import PALETTE, save_figure, set_title
 from gnarl.sw.runtime.run.device import run_name
@@ -23,8 +24,9 @@ _MOST_NAMES = 20
 
 
 def draw_points(points: Points, path: Path) -> None:
-    """Writes a PNG, whole or not at all: cycles over gates where all costs are known, and else
-    cycles as bars. Points that none dominates have another colour."""
+    """Writes a PNG, whole or not at all: cycles over gates where all costs are known, over blocks
+    where there are schedules, and else cycles as bars. Points that none dominates have another
+    colour."""
     # Not at the top: it takes half a second, which no other command should wait for.
     from matplotlib.figure import Figure
 
@@ -36,10 +38,13 @@ def draw_points(points: Points, path: Path) -> None:
     axes = figure.subplots()
     if measured:
         _scatter(axes, measured)
+    elif points.has_schedules:
+        figure.set_size_inches(*_SIZE)
+        _schedules(axes, rows)
     else:
         _bars(axes, known)
     set_title(axes, run_name(points.workload, points.config))
-    save_figure(figure, path, grid="y" if measured else "x")
+    save_figure(figure, path, grid="x" if axes.yaxis_inverted() else "y")
 
 
 def _scatter(axes: Any, rows: list[dict[str, Any]]) -> None:
@@ -64,6 +69,32 @@ def _scatter(axes: Any, rows: list[dict[str, Any]]) -> None:
     axes.margins(x=0.2, y=0.1)
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
+    axes.legend(frameon=False, fontsize=9)
+
+
+def _schedules(axes: Any, rows: list[dict[str, Any]]) -> None:
+    """Cycles over blocks, both in powers; those of points that did not run as estimated."""
+    for label, is_shown, color in (
+        ("not run, estimated", lambda row: row.get(LEFT_OUT), "none"),
+        ("ran", lambda row: row.get("cycles") and not row["pareto"], PALETTE[2]),
+        ("ran, no other has as few cycles and blocks", lambda row: row["pareto"], PALETTE[3]),
+    ):
+        shown = [row for row in rows if is_shown(row)]
+        blocks = [row["estimate"]["blocks"] for row in shown]
+        cycles = [row.get("cycles") or row["estimate"]["cycles"] for row in shown]
+        axes.scatter(blocks, cycles, color=color, edgecolor="#555555", linewidth=0.6, label=label)
+    marked = [row for row in rows if row["pareto"]]
+    for row in marked if len(marked) <= _MOST_NAMES else ():
+        axes.annotate(
+            Path(row["schedule"]).stem,
+            (row["estimate"]["blocks"], row["cycles"]),
+            xytext=(5, 5),
+            textcoords="offset points",
+            fontsize=8,
+            parse_math=False,
+        )
+    axes.set(xscale="log", yscale="log")
+    axes.set(xlabel="blocks of the largest graph", ylabel="cycles")
     axes.legend(frameon=False, fontsize=9)
 
 

@@ -41,7 +41,8 @@ def run_point(task: Mapping[str, Any]) -> dict[str, Any]:
         ``config``, ``overrides`` and ``swept`` of ``load_configuration``; ``source``, ``backend``,
         ``values``, ``tensors``, ``sizes``, ``seed``, ``options`` and ``max_cycles`` of
         ``gnarl.sw.runtime.run.session.run_once``; ``area``, whether it is estimated;
-        ``allow_python``; ``version``, Gnarl's.
+        ``allow_python``; ``version``, Gnarl's; ``schedule``, the text of one and what errors call
+        it, or ``None``.
     """
     if task["version"] != __version__:
         return {STOPPED: f"a worker has Gnarl {__version__}: must be {task['version']}"}
@@ -67,7 +68,11 @@ def run_point(task: Mapping[str, Any]) -> dict[str, Any]:
 
 def _run(task: Mapping[str, Any]) -> dict[str, Any]:
     configuration = load_configuration(task["config"], task["overrides"], task["swept"])
-    values = task["values"]
+    values, options = task["values"], task["options"]
+    if task["schedule"] is not None:
+        explorer = configuration.target.explorer
+        assert explorer is not None, "only it makes schedules"
+        options = {**options, **explorer.options(*task["schedule"])}
     with Device(configuration, task["backend"]) as device:
         session = Session(
             device,
@@ -76,7 +81,7 @@ def _run(task: Mapping[str, Any]) -> dict[str, Any]:
             tensors=task["tensors"],
             sizes=task["sizes"],
             seed=task["seed"],
-            options=task["options"],
+            options=options,
             max_cycles=task["max_cycles"],
         )
         run = session.run()

@@ -6,12 +6,15 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gnarl.sw.runtime.explore.outcome import LEFT_OUT
 from gnarl.sw.runtime.explore.pareto import Cost, front
 from gnarl.sw.runtime.explore.point_run import AREA, REPORTED
 
@@ -25,16 +28,24 @@ JSON_FIELDS = {
     "backend": "what the points ran on",
     "fields": "array: the fields that are swept",
     "costs": "array: what points are compared by, lower is better: `cycles`; with `--area` also "
-    "`gates` and `memory_bits`",
+    "`gates` and `memory_bits`, else with `--search` also `blocks`",
     "points": "array: of each point, in order, an object: its values by field (`point`); fields of "
     "`gnarl run --json`, of which one that did not run has none; `area`, without `--area` null, or "
     "an object: figures of `gnarl area --json`, an estimate before layout; `error`, why it did not "
     "run, or null; `warnings`, array of what its inputs were warned of; `pareto`, whether no other "
-    "point has as little of every cost and less of one",
+    "point has as little of every cost and less of one; with `--search` also `schedule`, its file, "
+    "`estimate`, an object of `cycles`, `ops`, `bytes` as estimated and of the `blocks` of its "
+    "largest graph, and `left_out`, true for one that was not run but estimated",
 }
 """What each field of the JSON object is."""
 
+ESTIMATED = ("cycles", "ops", "bytes", "blocks")
+"""Figures of a point's estimate."""
+
 MARK = "◆"
+
+_LONG = 20
+"""Characters of a value that is long."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +71,16 @@ class Points:
     results: Sequence[Mapping[str, Any]]
 
     @property
+    def has_schedules(self) -> bool:
+        """Whether points have schedules, which are estimated."""
+        return any("estimate" in result for result in self.results)
+
+    @property
     def costs(self) -> tuple[str, ...]:
         """Names of what points are compared by."""
-        return ("cycles", "gates", "memory_bits") if self.has_area else ("cycles",)
+        if self.has_area:
+            return "cycles", "gates", "memory_bits"
+        return ("cycles", "blocks") if self.has_schedules else ("cycles",)
 
     @property
     def matches(self) -> bool:
@@ -74,7 +92,7 @@ class Points:
         return front([self._cost(result) for result in self.results])
 
     def _cost(self, result: Mapping[str, Any]) -> Cost | None:
-        figures = {**result, **(result.get("area") or {})}
+        figures = {**_blocks(result), **result, **(result.get("area") or {})}
         found = [figures.get(name) for name in self.costs]
         if not result.get("matches") or None in found:
             return None
@@ -99,13 +117,21 @@ class Points:
     def to_csv(self) -> str:
         """A line a point, and one of names; nothing stands for what a point lacks."""
         names = [*REPORTED, *(AREA if self.has_area else ()), "error"]
+        estimated = ESTIMATED if self.has_schedules else ()
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*self.fields, *names, "pareto"])
+        titles = [f"estimated_{name}" for name in estimated]
+        added = [*titles, "schedule", LEFT_OUT] if estimated else []
+        writer.writerow([*self.fields, *names, "pareto", *added])
         for values, result, is_best in zip(self.values, self.results, self.pareto(), strict=True):
             figures = {**result, **(result.get("area") or {})}
             cells = [figures.get(name) for name in names]
-            writer.writerow([*(values[field] for field in self.fields), *cells, is_best])
+            more: list[Any] = []
+            if estimated:
+                estimate = result.get("estimate", {})
+                more = [estimate.get(name) for name in estimated]
+                more += [result.get("schedule"), result.get(LEFT_OUT, False)]
+            writer.writerow([*(values[field] for field in self.fields), *cells, is_best, *more])
         return text.getvalue()
 
     def print(self, console: Console) -> None:
@@ -121,40 +147,83 @@ class Points:
             console.print(line, highlight=False, soft_wrap=True)
 
     def _table(self) -> Table:
+        """A row for each point that ran or was to; long values have letters."""
         table = Table(box=None, pad_edge=False)
         names = ["cycles", "ops a cycle", "ops a byte"]
+        if self.has_schedules:
+            names = ["estimate", "blocks", "cycles"]
         names += ["gates", "memory bits"] if self.has_area else []
-        for name in ["", *self.fields, *names, "results"]:
+        letters = self._letters()
+        first = ["", *(["no."] if self.has_schedules else []), *self.fields]
+        for name in [*first, *names, "results"]:
             table.add_column(name, justify="right" if name in names else "left", no_wrap=True)
         for values, result, is_best in zip(self.values, self.results, self.pareto(), strict=True):
-            cells = [str(values[field]) for field in self.fields]
-            table.add_row(MARK if is_best else "", *cells, *self._figures(result), _verdict(result))
+            if not result.get(LEFT_OUT) or self._none_ran:
+                cells = [Path(result["schedule"]).stem] if self.has_schedules else []
+                for field in self.fields:
+                    cells.append(letters.get(field, {}).get(values[field]) or str(values[field]))
+                mark = MARK if is_best else ""
+                table.add_row(mark, *cells, *self._figures(result), _verdict(result))
         return table
+
+    def _letters(self) -> dict[str, dict[Any, str]]:
+        """Letters for the values of schedules' fields of which some are long."""
+        found: dict[str, dict[Any, str]] = {}
+        for field in self.fields:
+            values = list(dict.fromkeys(str(each[field]) for each in self.values))
+            if self.has_schedules and max(map(len, values)) > _LONG and len(values) <= 26:
+                found[field] = dict(zip(values, ascii_lowercase, strict=False))
+        return found
+
+    @property
+    def _none_ran(self) -> bool:
+        return all(result.get(LEFT_OUT) for result in self.results)
 
     def _figures(self, result: Mapping[str, Any]) -> list[str]:
         area = result.get("area") or {}
-        cells = [
-            _number(result.get("cycles"), ",d"),
-            _number(result.get("ops_per_cycle"), ".2f"),
-            _number(result.get("intensity"), ".3f"),
-        ]
+        cycles, intensity = result.get("cycles"), result.get("intensity")
+        if self.has_schedules:
+            estimate = result.get("estimate", {})
+            cells = [_number(estimate.get(name), ",d") for name in ("cycles", "blocks")]
+            cells.append(_number(cycles, ",d"))
+        else:
+            rate = _number(result.get("ops_per_cycle"), ".2f")
+            cells = [_number(cycles, ",d"), rate, _number(intensity, ".3f")]
         if self.has_area:
             cells += [_number(area.get("gates"), ",.0f"), _number(area.get("memory_bits"), ",d")]
         return cells
 
     def _notes(self) -> list[str]:
-        ran = [result for result in self.results if not result["error"]]
+        ran = [each for each in self.results if not each["error"] and not each.get(LEFT_OUT)]
         notes = []
-        if any(result["cycles"] is None for result in ran):
+        if not ran:
+            notes.append("Nothing ran: no point is marked.")
+        elif any(result["cycles"] is None for result in ran):
             notes.append(f"Backend {self.backend} counts no cycles here: no point is marked.")
         else:
-            fewest = "as few cycles, gates and memory bits, and fewer of one"
-            what = fewest if self.has_area else "fewer cycles"
+            what = "fewer cycles"
+            if len(self.costs) > 1:
+                costs = " and ".join(", ".join(map(_name, self.costs)).rsplit(", ", 1))
+                what = f"as few {costs}, and fewer of one"
             notes.append(f"{MARK}: no other point has {what}.")
+        if self.has_schedules:
+            out = sum(result.get(LEFT_OUT, False) for result in self.results)
+            count = len(self.results)
+            notes.append(f"{out} of {count} points were not run, only estimated: see the files.")
+        for field, letters in self._letters().items():
+            notes += [f"{field} {letter}: {value}" for value, letter in letters.items()]
         if self.has_area:
             stage = "an estimate before layout, as gnarl area gives it"
             notes.append(f"Gates and memory bits: {stage}; gates are without memories.")
         return [*notes, ""]
+
+
+def _blocks(result: Mapping[str, Any]) -> dict[str, int]:
+    return {"blocks": result["estimate"]["blocks"]} if "estimate" in result else {}
+
+
+def _name(cost: str) -> str:
+    return cost.replace("_", " ")
 
 
 def point_name(values: Mapping[str, Any]) -> str:
@@ -168,6 +237,8 @@ def _number(value: float | None, how: str) -> str:
 def _verdict(result: Mapping[str, Any]) -> Text:
     if result["error"]:
         return Text("✘ did not run", "red")
+    if result.get(LEFT_OUT):
+        return Text("– estimated", "dim")
     if not result["matches"]:
         return Text("✘ different", "bold red")
     return Text("✔ bit-exact" if result["bit_exact"] else "✔ within its bound", "green")

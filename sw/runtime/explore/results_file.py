@@ -64,6 +64,12 @@ def opened(path: Path, identity: Mapping[str, Any], points: int) -> Iterator[Res
         os.fsync(file.fileno())
 
 
+def require_same(path: Path, identity: Mapping[str, Any]) -> None:
+    """Raises ``WorkloadError`` unless the file at ``path`` has results of this sweep."""
+    with path.open("rb") as file:
+        _require_same(path, file.readline(), identity)
+
+
 def _line(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content, allow_nan=False).encode() + b"\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -13,6 +13,7 @@ from typing import Any
 from gnarl.hw.lib.errors import ConfigError, GnarlError, damaged_as, short
 from gnarl.sw.runtime.target.configuration import load_configuration, parse_override
 from gnarl.sw.runtime.target.contract import NamedConfiguration
+from gnarl.sw.runtime.target.explorer import Estimated
 
 MOST_POINTS = 10_000
 
@@ -35,13 +36,30 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class PointSchedule:
+    """What a point's workload is compiled with.
+
+    name
+        its file in the folder of results.
+    is_left_out
+        whether its estimate is all that there is to be of it.
+    """
+
+    name: str
+    text: str
+    values: Mapping[str, str]
+    estimate: Estimated
+    is_left_out: bool
+
+
+@dataclass(frozen=True)
 class Point:
     """A combination of values.
 
     texts
         ``FIELD=VALUE`` of each field.
-    values
-        by field, JSON's types only.
+    swept
+        the values by field, JSON's types only.
     digest
         SHA-256 of all fields of the configuration; empty where there is none.
     error
@@ -49,9 +67,15 @@ class Point:
     """
 
     texts: tuple[str, ...]
-    values: dict[str, Any]
+    swept: dict[str, Any]
     digest: str
     error: str
+    schedule: PointSchedule | None = None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What tells the point from others, by field, JSON's types only."""
+        return {**self.swept, **(self.schedule.values if self.schedule else {})}
 
 
 @dataclass(frozen=True)
@@ -62,10 +86,11 @@ class Sweep:
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
     configuration: NamedConfiguration
+    schedule_fields: tuple[str, ...] = ()
 
     @property
     def fields(self) -> list[str]:
-        return [axis.field for axis in self.axes]
+        return [*(axis.field for axis in self.axes), *self.schedule_fields]
 
 
 def read_sweep(config: str, overrides: Sequence[str], sweeps: Sequence[str]) -> Sweep:

@@ -42,6 +42,7 @@ from gnarl.sw.runtime.sam.image import (
 )
 from gnarl.sw.runtime.sam.model.interpreter import graph_in, machine_run
 from gnarl.sw.runtime.sam.rearranged import moved
+from gnarl.sw.runtime.sam.search.explorer import SamExplorer
 from gnarl.sw.runtime.sam.sources import SamSource, inputs, source, workload
 from gnarl.sw.runtime.sam.wave_units import UNITS
 from gnarl.sw.runtime.target.compiler import Compiler
@@ -215,6 +216,7 @@ TARGET = Target(
     executor=SamExecutor(),
     presenter=SamPresenter(),
     command_line=COMMAND_LINE,
+    explorer=SamExplorer(),
     demo="sam_fp32",
     own_workload="expression",
 )

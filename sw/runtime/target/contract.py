@@ -14,6 +14,7 @@ from gnarl.sw.runtime.machine.machine import JobT
 from gnarl.sw.runtime.target.command_line import CommandLine
 from gnarl.sw.runtime.target.compiler import Compiler, ConfigT
 from gnarl.sw.runtime.target.executor import Executor
+from gnarl.sw.runtime.target.explorer import Explorer
 from gnarl.sw.runtime.target.generator import Generator
 from gnarl.sw.runtime.target.old_names import DerivedTargetError
 from gnarl.sw.runtime.target.presenter import Presenter
@@ -31,6 +32,8 @@ class Target(Generic[ConfigT, SourceT, WorkloadT, JobT]):
         what it does with a workload, in this order.
     command_line
         what commands say of it, and options of its own.
+    explorer
+        what finds schedules, where its compiler has some.
     configurations
         the folder of its configurations that can be called by name; by default the project's.
     demo
@@ -46,6 +49,7 @@ class Target(Generic[ConfigT, SourceT, WorkloadT, JobT]):
     presenter: Presenter[JobT]
     configurations: Path = CONFIGURATIONS
     command_line: CommandLine = CommandLine()
+    explorer: Explorer | None = None
     demo: str = ""
     own_workload: str = ""
 

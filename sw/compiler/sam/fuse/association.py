@@ -7,7 +7,7 @@ factors are replaced; what rounding makes of them changes.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -65,6 +65,56 @@ def associate(program: EinsumProgram, text: str, names: Mapping[str, str]) -> Ei
     return program
 
 
+def products(program: EinsumProgram) -> list[tuple[tuple[str, ...], str]]:
+    """The factors of each product of three tensors or more, left to right, that ``associate`` takes
+    whole, and the text that says how it is multiplied already; empty: all at once."""
+    found: dict[str, tuple[tuple[str, ...], str]] = {}
+    inside: set[str] = set()
+    for statement in program.einsums:
+        for part in _products(statement.expression):
+            chain = _chain(program, statement, part, None)
+            if chain is not None and len(chain.factors) > 2:
+                names = {each.name for each in chain.inner}
+                tree = _tree(program, part, names)
+                factors = tuple(each.tensor for each in chain.factors)
+                found[statement.name] = factors, _text(tree)[1:-1] if tree else ""
+                inside |= names
+    return [product for name, product in found.items() if name not in inside]
+
+
+def _tree(program: EinsumProgram, part: EinsumExpression, inner: Collection[str]) -> Tree | None:
+    """How a product is multiplied whose statements are ``inner``; ``None``: more than two at
+    once."""
+    trees: list[Tree] = []
+    for factor in _factors(part) or ():
+        statement = program.einsum(factor.tensor) if factor.tensor in inner else None
+        tree = _tree(program, statement.expression, inner) if statement else factor.tensor
+        if tree is None:
+            return None
+        trees.append(tree)
+    return (trees[0], trees[1]) if len(trees) == 2 else None
+
+
+def associations(factors: Sequence[str]) -> Iterator[str]:
+    """Every way to put parentheses around a product of tensors by name, as ``associate`` takes
+    it."""
+    for tree in _trees(factors):
+        yield _text(tree)[1:-1]
+
+
+def _trees(factors: Sequence[str]) -> Iterator[Tree]:
+    if len(factors) == 1:
+        yield factors[0]
+    for cut in range(1, len(factors)):
+        for left in _trees(factors[:cut]):
+            for right in _trees(factors[cut:]):
+                yield left, right
+
+
+def _text(tree: Tree) -> str:
+    return tree if isinstance(tree, str) else f"({_text(tree[0])}*{_text(tree[1])})"
+
+
 def _parse(text: str, names: Mapping[str, str]) -> Tree:
     problem = f"associate {quoted(text)}: must be a product of tensors, as A*(X*W)"
     try:
@@ -107,9 +157,10 @@ def _products(expression: EinsumExpression) -> Iterator[EinsumExpression]:
 
 
 def _chain(
-    program: EinsumProgram, statement: Einsum, part: EinsumExpression, leaves: set[str]
+    program: EinsumProgram, statement: Einsum, part: EinsumExpression, leaves: set[str] | None
 ) -> _Chain | None:
-    """The product that a part of a statement is, followed back to ``leaves``."""
+    """The product that a part of a statement is, followed back to ``leaves``; ``None``: as far as
+    it goes."""
     summed = [index for each in reductions(part) for index in each.indices]
     if len(set(summed)) < len(summed):
         return None  # its sums would become one
@@ -118,14 +169,19 @@ def _chain(
     taken = set(statement.indices)
     for factor in _factors(part) or ():
         inner = program.einsum(factor.tensor)
-        if factor.tensor in leaves or inner is None or factor.tensor in program.shapes:
+        if factor.tensor in (leaves or ()) or inner is None or factor.tensor in program.shapes:
             found.append(factor)
             continue
-        if factor.tensor in program.results or not _is_taken_once(program, factor.tensor):
-            return None
-        if _factors(inner.expression) is None:
-            return None
-        chain = _chain(program, inner, inner.expression, leaves)
+        chain = None
+        if (
+            factor.tensor not in program.results
+            and _is_taken_once(program, factor.tensor)
+            and _factors(inner.expression) is not None
+        ):
+            chain = _chain(program, inner, inner.expression, leaves)
+        if chain is None and leaves is None:
+            found.append(factor)
+            continue
         if chain is None:
             return None
         renamed = dict(zip(inner.result.indices, factor.indices, strict=True))

@@ -96,8 +96,13 @@ def chosen(
 
 def read_schedule(path: str | Path) -> Schedule:
     """The schedule of a file. Raises ``WorkloadError`` naming file and field."""
+    return parse_schedule(read_text(path), path)
+
+
+def parse_schedule(text: str, path: str | Path) -> Schedule:
+    """What a schedule's file says, which errors call ``path``; see ``read_schedule``."""
     try:
-        fields = tomllib.loads(read_text(path))
+        fields = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise WorkloadError(f"{path}: {error}") from error
     try:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gnarl.hw.lib.machine.memory_map import NO_LIMIT
-from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.memory_map import memory_map
 from gnarl.sw.compiler.sam.sections import kernel_of
 from gnarl.sw.golden.words import typed
 from gnarl.sw.program.host_step import with_made
@@ -26,6 +26,7 @@ from gnarl.sw.runtime.sam.estimate.sample import SampledOperands, sampled_index,
 from gnarl.sw.runtime.sam.estimate.scale import LaunchWork
 from gnarl.sw.runtime.sam.figures import longest_stream, operations
 from gnarl.sw.runtime.sam.image import Operands, bind, operands, result
+from gnarl.sw.runtime.sam.places import places_in
 from gnarl.sw.runtime.sam.rearranged import moved
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.runtime.sam.traffic import traffic
@@ -57,9 +58,10 @@ class LaunchEstimate:
 
 @dataclass(frozen=True)
 class Estimate:
-    """``launches`` in their order."""
+    """``launches`` in their order, and all ``tensors`` that they were given or left, by name."""
 
     launches: tuple[LaunchEstimate, ...]
+    tensors: Mapping[str, Array]
 
     @property
     def cycles(self) -> int:
@@ -82,26 +84,27 @@ def estimate(program: Program, inputs: Any, rows: int = ROWS) -> Estimate:
     known = with_made(program.steps, bind(program, inputs), moved)
     found = []
     for launch in program.launches:
-        own = operands(launch, {spec.name: known[spec.name] for spec in launch.inputs})
-        estimated, results = _of_launch(own, rows)
+        estimated, results = estimate_launch(launch, known, rows)
         found.append(estimated)
         known = with_made(program.steps, {**known, **results}, moved)
-    return Estimate(tuple(found))
+    return Estimate(tuple(found), known)
 
 
-def _of_launch(whole: Operands, rows: int) -> tuple[LaunchEstimate, dict[str, Array]]:
-    """What a launch is taken to do, and to leave."""
-    launch = whole.launch
+def estimate_launch(
+    launch: Launch, tensors: Mapping[str, Array], rows: int = ROWS
+) -> tuple[LaunchEstimate, dict[str, Array]]:
+    """What a launch is taken to do with ``tensors``, its inputs and maybe others, and to leave."""
+    whole = operands(launch, {spec.name: tensors[spec.name] for spec in launch.inputs})
     index = sampled_index(whole, rows)
     if index is None:
         run = whole.simulated(NO_LIMIT)
         results = {spec.name: _result(whole, run, spec.name) for spec in launch.outputs}
-        return _estimated(launch, run, _counters(run), "", 1.0), _arrays(whole, results)
+        return _estimated(whole, run, _counters(whole, run), "", 1.0), _arrays(whole, results)
     made = LaunchWork(whole, index)
     chosen, donors = choose(made.of_all, rows)
     part = SampledOperands.of(whole, index, chosen)
     run = part.simulated(NO_LIMIT)
-    counters = _counters(run)
+    counters = _counters(whole, run)
     for name, growth in made.growth(chosen):
         if name in counters:
             counters[name] = round(counters[name] * growth)
@@ -111,7 +114,7 @@ def _of_launch(whole: Operands, rows: int) -> tuple[LaunchEstimate, dict[str, Ar
         results[access.tensor] = spread(found, access.indices.index(index), donors)
     total = made.of_all.sum()
     share = float(made.of_all[chosen].sum() / total) if total else len(chosen) / len(donors)
-    return _estimated(launch, run, counters, index, share), _arrays(whole, results)
+    return _estimated(whole, run, counters, index, share), _arrays(whole, results)
 
 
 def choose(work: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -130,35 +133,39 @@ def choose(work: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray]:
     return chosen, donors
 
 
-def _counters(run: SimulatedRun) -> dict[str, int]:
-    return {**run.counters, **run.counts}
+def _counters(own: Operands, run: SimulatedRun) -> dict[str, int]:
+    """Those of units that a fabric does not use, too."""
+    return dict.fromkeys(memory_map(own.config).counters, 0) | run.counters | run.counts
 
 
 def _estimated(
-    launch: Launch, run: SimulatedRun, counters: Mapping[str, int], index: str, share: float
+    whole: Operands, run: SimulatedRun, counters: Mapping[str, int], index: str, share: float
 ) -> LaunchEstimate:
     """Cycles grow as what bounds them does, a stream or the memory."""
-    before, after = _bound(launch, _counters(run)), _bound(launch, counters)
+    launch = whole.launch
+    moved = traffic(whole.config, counters)
+    before, after = _bound(whole, _counters(whole, run)), _bound(whole, counters)
     return LaunchEstimate(
         launch.name,
         round(run.cycles * after / max(1, before)),
         operations(launch, counters),
-        traffic(SamConfig.from_dict(launch.config), counters).bytes,
+        moved.bytes,
         longest_stream(launch, counters),
         index,
         share,
     )
 
 
-def _bound(launch: Launch, counters: Mapping[str, int]) -> int:
-    moved = traffic(SamConfig.from_dict(launch.config), counters)
-    return max(longest_stream(launch, counters), moved.cycles)
+def _bound(whole: Operands, counters: Mapping[str, int]) -> int:
+    return max(longest_stream(whole.launch, counters), traffic(whole.config, counters).cycles)
 
 
 def _result(own: Operands, run: SimulatedRun, name: str) -> Tensor:
     """A result as it was written."""
     (access,) = (each for each in kernel_of(own.launch.sections).results if each.tensor == name)
     memory = {window: Rows.first(words) for window, words in run.written.items()}
+    if (places := places_in(own.config, own.image)) is not None:
+        memory = places.to_memory(memory)
     coordinates, words = result(own.launch, own, memory, name)
     values = typed(words, own.launch.config["format"]).astype(np.float64)
     return Tensor(tuple(own.sizes[index] for index in access.indices), coordinates, values)

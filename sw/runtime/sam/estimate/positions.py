@@ -9,7 +9,7 @@ from gnarl.sw.workloads.tensor.storage import BitvectorLevel, CompressedLevel, L
 
 def coordinates_of(stored: Storage, depth: int) -> list[np.ndarray]:
     """Coordinates of every position of the level ``depth`` - 1: int64 [positions] for each level up
-    to it, outermost first. O(positions · depth)."""
+    to it, outermost first. O(positions · depth + words)."""
     found: list[np.ndarray] = []
     fibers = 1
     for level in stored.levels[:depth]:
@@ -26,7 +26,9 @@ def _fibers(level: Level, fibers: int) -> tuple[np.ndarray | int, np.ndarray]:
         case CompressedLevel(_, segments, coordinates):
             return np.diff(segments), coordinates
         case BitvectorLevel(_, words, word_bits):
-            bits = words[:, np.newaxis] >> np.arange(word_bits, dtype=np.uint32) & 1
-            ones = bits.reshape(fibers, -1)
-            return ones.sum(axis=1, dtype=np.int64), np.nonzero(ones)[1]
+            occupied = np.flatnonzero(words)
+            bits = words[occupied, np.newaxis] >> np.arange(word_bits, dtype=np.uint32) & 1
+            word, bit = np.nonzero(bits)
+            fiber, offset = np.divmod(occupied[word], level.words_per_fiber)
+            return np.bincount(fiber, minlength=fibers), offset * word_bits + bit
     return level.size, np.tile(np.arange(level.size), fibers)

@@ -60,17 +60,20 @@ def sampled_index(operands: Operands, rows: int) -> str | None:
         if not all(index in result.indices for result in kernel.results):
             continue
         if all(each.indices.count(index) < 2 for each in (*kernel.operands, *kernel.results)):
-            if _is_apart(graph_of(operands.launch.sections), index):
+            if _is_apart(operands, index):
                 return index
     return None
 
 
-def _is_apart(graph: Graph, index: str) -> bool:
-    """Whether no block reads for an operand with the index, and for one without."""
-    readers: dict[str, bool] = {}
-    for walk in walks(graph):
-        has = index in walk.indices
-        if any(readers.setdefault(name, has) != has for name in walk.blocks):
+def _is_apart(operands: Operands, index: str) -> bool:
+    """Whether nothing is read for an operand with the index and for one without, or with it at
+    another level. Blocks that share a memory read a tensor at one place."""
+    is_shared = operands.config.memory == "shared"
+    levels: dict[str, int | None] = {}
+    for walk in walks(graph_of(operands.launch.sections)):
+        level = walk.indices.index(index) if index in walk.indices else None
+        readers = (walk.tensor,) if is_shared else walk.blocks
+        if any(levels.setdefault(name, level) != level for name in readers):
             return False
     return True
 

@@ -1,0 +1,1 @@
+"""Finds schedules of models by estimates of what they do."""

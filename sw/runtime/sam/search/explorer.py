@@ -1,0 +1,108 @@
+"""The schedules of a model that are worth a look: fusion, association, loop orders, lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import Any, ClassVar
+
+from gnarl.hw.lib.configuration import TargetConfig
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.config import SamConfig
+from gnarl.sw.compiler.sam.fuse.association import associations, products
+from gnarl.sw.compiler.sam.fuse.choices import FUSIONS
+from gnarl.sw.compiler.sam.fuse.schedule import Schedule, parse_schedule
+from gnarl.sw.compiler.sam.workload import SamModel
+from gnarl.sw.runtime.sam.search.candidate import Candidate, Candidates
+from gnarl.sw.runtime.sam.search.regions import best_orders, best_regions, with_lanes
+from gnarl.sw.runtime.sam.search.sparsities import random_inputs
+from gnarl.sw.runtime.target.explorer import Alternative, Explorer
+
+MOST_ASSOCIATIONS = 16
+
+FOUND = "found"
+"""Fusion: the regions with the fewest cycles, each in its best order of loops."""
+
+WRITTEN = "as written"
+"""Association: that of the model."""
+
+
+class SamExplorer(Explorer):
+    """Explores schedules of models."""
+
+    fields: ClassVar[tuple[str, ...]] = ("fuse", "associate", "lanes")
+    suffix: ClassVar[str] = ".toml"
+
+    def alternatives(
+        self,
+        workload: Any,
+        config: TargetConfig,
+        *,
+        lanes: Sequence[int],
+        sparsities: Mapping[str, float] | None,
+        advance: Callable[[float], None],
+    ) -> list[Alternative]:
+        assert isinstance(config, SamConfig)
+        if not isinstance(workload, SamModel):
+            raise WorkloadError("--search: an expression or a graph has none: must be a model")
+        inputs: Mapping[str, Any] = workload.inputs
+        if sparsities is not None:
+            inputs = random_inputs(workload, sparsities)
+        candidates = Candidates(workload, config, inputs)
+        found: dict[str, Alternative] = {}
+        choices = list(islice(associated(workload), MOST_ASSOCIATIONS))
+        for number, texts in enumerate(choices):
+
+            def advanced(share: float, number: int = number) -> None:
+                advance((number + share) / len(choices))
+
+            for fuse, candidate in _fused(candidates, texts, advanced):
+                for count, laned in _with_lanes(candidates, candidate, lanes):
+                    schedule = laned.compiled.schedule
+                    values = {"fuse": fuse, "associate": ", ".join(texts) or WRITTEN}
+                    values["lanes"] = str(count)
+                    found.setdefault(schedule, Alternative(values, schedule, laned.summary))
+        if not found:
+            # Raises what is wrong with it.
+            candidates.compiled()
+        return list(found.values())
+
+    def options(self, schedule: str, name: str) -> dict[str, Any]:
+        return {"schedule": parse_schedule(schedule, name)}
+
+
+def associated(model: SamModel) -> Iterator[tuple[str, ...]]:
+    """Ways to multiply the model's products of three tensors or more, as schedules say them; the
+    first one is that of the model. Products of more than two tensors at once stay as they are."""
+    choices = []
+    for factors, written in products(model.program):
+        if written:
+            others = [text for text in associations(factors) if text != written]
+            choices.append(["", *others])
+    for chosen in product(*choices):
+        yield tuple(text for text in chosen if text)
+
+
+def _fused(
+    candidates: Candidates, associate: tuple[str, ...], advance: Callable[[float], None]
+) -> Iterator[tuple[str, Candidate]]:
+    """Candidates by name of how they are fused."""
+    schedule = Schedule(associate=associate)
+    by_name = {fuse: candidates.made(fuse=fuse, schedule=schedule) for fuse in FUSIONS}
+    unfused = by_name["none"]
+    if unfused is not None:
+        best = best_regions(candidates, unfused, advance)
+        if best is not None:
+            by_name[FOUND] = best_orders(candidates, best)
+    for fuse, candidate in by_name.items():
+        if candidate is not None:
+            yield fuse, candidate
+
+
+def _with_lanes(
+    candidates: Candidates, serial: Candidate, lanes: Sequence[int]
+) -> Iterator[tuple[int, Candidate]]:
+    for count in lanes:
+        candidate = serial if count == 1 else with_lanes(candidates, serial, count)
+        if candidate is not None:
+            yield count, candidate

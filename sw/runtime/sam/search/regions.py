@@ -1,0 +1,92 @@
+"""Finds regions, orders of their loops and lanes: those with the fewest cycles, as estimated.
+
+What a region takes does not depend on how what it takes was computed, so the best cut of a program
+into regions of neighbours is found by their sums, without trying all cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+
+from gnarl.sw.compiler.sam.fuse.orders import valid_orders
+from gnarl.sw.compiler.sam.fuse.regions import Region
+from gnarl.sw.runtime.sam.search.candidate import (
+    Candidate,
+    Candidates,
+    statements_of,
+    with_region,
+)
+
+LONGEST = 12
+"""Statements of a region, at most, that is tried."""
+
+ORDERS = 12
+"""Orders of loops of a region, at most, that are tried."""
+
+
+def best_regions(
+    candidates: Candidates, unfused: Candidate, advance: Callable[[float], None]
+) -> Candidate | None:
+    """The best cut of a program into regions of neighbours.
+
+    unfused
+        the candidate with each statement by itself.
+    """
+    schedule = unfused.schedule
+    names = statements_of(schedule.regions)
+    single = [Region((name,)) for name in names]
+    best: list[tuple[int, tuple[Region, ...]]] = [(0, ())]
+    spans = sum(min(end, LONGEST) for end in range(1, len(names) + 1))
+    done = 0
+    for end in range(1, len(names) + 1):
+        found = []
+        for begin in range(max(0, end - LONGEST), end):
+            region = Region(tuple(names[begin:end]))
+            regions = (*single[:begin], region, *single[end:])
+            cut = replace(schedule, regions=regions)
+            taken = candidates.cycles_of(cut, begin, unfused.estimate.tensors)
+            if taken is not None:
+                before, others = best[begin]
+                found.append((before + taken[0], (*others, region)))
+            done += 1
+            advance(done / spans)
+        if not found:
+            return None
+        best.append(min(found, key=lambda each: each[0]))
+    return candidates.made(schedule=replace(schedule, regions=best[-1][1]))
+
+
+def best_orders(candidates: Candidates, fused: Candidate) -> Candidate:
+    """The candidate with the best order of each region's loops of the first that there are."""
+    found = fused
+    for number, lowered in enumerate(fused.compiled.regions):
+        schedule, cycles = found.schedule, found.estimate.launches[number].cycles
+        best = None
+        for order in islice(valid_orders(lowered.partial_order), ORDERS):
+            if order == lowered.order:
+                continue
+            region = replace(schedule.regions[number], order=order)
+            other = with_region(schedule, number, region)
+            taken = candidates.cycles_of(other, number, found.estimate.tensors)
+            if taken is not None and taken[0] < cycles:
+                cycles, best = taken[0], other
+        made = candidates.made(schedule=best) if best is not None else None
+        if made is not None and made.cycles < found.cycles:
+            found = made
+    return found
+
+
+def with_lanes(candidates: Candidates, serial: Candidate, lanes: int) -> Candidate | None:
+    """The candidate with lanes for the outermost loop of each region that gains by them; ``None``:
+    none does."""
+    schedule = serial.schedule
+    whole = schedule
+    for number, lowered in enumerate(serial.compiled.regions):
+        region = replace(schedule.regions[number], lanes=((lowered.order[0], lanes),))
+        other = with_region(schedule, number, region)
+        taken = candidates.cycles_of(other, number, serial.estimate.tensors)
+        if taken is not None and taken[0] < serial.estimate.launches[number].cycles:
+            whole = with_region(whole, number, region)
+    return candidates.made(schedule=whole) if whole is not schedule else None
