@@ -104,10 +104,8 @@ def estimate_launch(
     chosen, donors = choose(made.of_all, rows)
     part = SampledOperands.of(whole, index, chosen)
     run = part.simulated(NO_LIMIT)
-    counters = _counters(whole, run)
-    for name, growth in made.growth(chosen):
-        if name in counters:
-            counters[name] = round(counters[name] * growth)
+    own = _counters(whole, run)
+    counters = own | {name: round(own[name] * times) for name, times in made.growth(part, own)}
     results = {}
     for access in kernel_of(launch.sections).results:
         found = _result(part, run, access.tensor)

@@ -12,6 +12,7 @@ from itertools import islice
 
 from gnarl.sw.compiler.sam.fuse.orders import valid_orders
 from gnarl.sw.compiler.sam.fuse.regions import Region
+from gnarl.sw.compiler.sam.fuse.schedule import Schedule
 from gnarl.sw.runtime.sam.search.candidate import (
     Candidate,
     Candidates,
@@ -34,8 +35,9 @@ def best_regions(
     unfused
         the candidate with each statement by itself.
     """
-    schedule = unfused.schedule
-    names = statements_of(schedule.regions)
+    fixed = unfused.schedule
+    schedules = _with_free_inputs(fixed), fixed
+    names = statements_of(fixed.regions)
     single = [Region((name,)) for name in names]
     best: list[tuple[int, tuple[Region, ...]]] = [(0, ())]
     spans = sum(min(end, LONGEST) for end in range(1, len(names) + 1))
@@ -44,25 +46,37 @@ def best_regions(
         found = []
         for begin in range(max(0, end - LONGEST), end):
             region = Region(tuple(names[begin:end]))
-            regions = (*single[:begin], region, *single[end:])
-            cut = replace(schedule, regions=regions)
-            taken = candidates.cycles_of(cut, begin, unfused.estimate.tensors)
-            if taken is not None:
-                before, others = best[begin]
-                found.append((before + taken[0], (*others, region)))
+            cut = (*single[:begin], region, *single[end:])
+            for schedule in schedules:
+                whole = replace(schedule, regions=cut)
+                taken = candidates.cycles_of(whole, begin, unfused.estimate.tensors)
+                if taken is not None:
+                    cycles, compiled = taken
+                    before, others = best[begin]
+                    order = compiled.regions[begin].order
+                    found.append((before + cycles, (*others, replace(region, order=order))))
             done += 1
             advance(done / spans)
         if not found:
             return None
         best.append(min(found, key=lambda each: each[0]))
-    return candidates.made(schedule=replace(schedule, regions=best[-1][1]))
+    return candidates.made(schedule=replace(schedules[0], regions=best[-1][1]))
+
+
+def _with_free_inputs(schedule: Schedule) -> Schedule:
+    """The schedule with inputs stored to suit whatever it becomes; what regions leave to others is
+    stored as before."""
+    made = statements_of(schedule.regions)
+    formats = {name: each for name, each in schedule.formats.items() if name in made}
+    return replace(schedule, formats=formats)
 
 
 def best_orders(candidates: Candidates, fused: Candidate) -> Candidate:
     """The candidate with the best order of each region's loops of the first that there are."""
     found = fused
     for number, lowered in enumerate(fused.compiled.regions):
-        schedule, cycles = found.schedule, found.estimate.launches[number].cycles
+        schedule = _with_free_inputs(found.schedule)
+        cycles = found.estimate.launches[number].cycles
         best = None
         for order in islice(valid_orders(lowered.partial_order), ORDERS):
             if order == lowered.order:
