@@ -11,12 +11,14 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
 from bench.fuseflow_parts import (
     attention_queues,
     decoder,
+    heuristic,
     kernels,
     lanes,
     layer,
     models,
     orders,
     page,
+    search,
     sweep,
 )
 from bench.lib.command import Benchmark
@@ -32,6 +34,8 @@ main = Benchmark(
         "attention": attention_queues,
         "decoder": decoder,
         "lanes": lanes,
+        "heuristic": heuristic,
+        "search": search,
     },
     page.PAGE,
 ).command(
@@ -46,6 +50,8 @@ main = Benchmark(
     attention  rows that wait for their own sums: cycles, and bits of queues
     decoder    attention of a decoder from PyTorch, fused and not
     lanes      products with one loop or two dealt to 1 to 64 lanes
+    heuristic  estimates from 256 rows, and from sparsities alone, against runs
+    search     schedules found by estimates: what is left out is worse
     page       no measurement: writes build/bench into docs/results/fuseflow.md and README.md
 
     Exit status: 0 when all results are bit-exact, 1 when one is not or is missing, 2 for bad input.

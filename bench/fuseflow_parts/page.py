@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.fuseflow_parts import attention_queues, kernels, lanes, models, sweep
+from bench.fuseflow_parts import attention_queues, heuristic, kernels, lanes, models, search, sweep
 from bench.lib.pages import Headline, Intro, Page
 
 INTROS = {
@@ -77,6 +77,26 @@ INTROS = {
         "blocks of 64, two of which do. *Times as fast*: cycles of one lane over those here. Rows "
         "are dealt in turn, whatever they hold: *imbalance* has the tokens of the fullest lane "
         "over the mean.",
+    ),
+    "heuristic": Intro(
+        "Estimates",
+        "What `gnarl explore --search` takes a schedule to do "
+        "([explore.md](../explore.md#schedules)): of each launch 256 rows are simulated, and what "
+        "they count grows as products, which are counted exactly, as the paper's table 3 compares "
+        "its heuristic. The networks above, and the example's head of BigBird attention of "
+        f"{heuristic.LENGTH:,} positions in blocks of {heuristic.BLOCK}. *× as fast*: seconds of "
+        "the run on the model over those of the estimate. *Cycles by sparsities*: estimated with "
+        "inputs of which only the shares of zeros are known, as the paper's takes them "
+        "(`--estimate adj=0.998`): real graphs have rows that are far from even.",
+    ),
+    "search": Intro(
+        "Schedules found",
+        "All schedules that `gnarl explore --search` finds of networks of two layers: none, layer "
+        "and full fusion, and the regions with the fewest cycles by estimates, for each "
+        f"association, with {' and '.join(map(str, search.LANES))} lanes. All were run, to see "
+        f"whether one that estimates leave out (another has no more blocks and takes less than "
+        f"one in {search.KEEP} of its cycles) belongs to the best. The table has these: no other "
+        "has as few cycles and blocks.",
     ),
 }
 
