@@ -11,6 +11,7 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
 from bench.fuseflow_parts import (
     attention_queues,
     decoder,
+    fusion,
     heuristic,
     kernels,
     lanes,
@@ -19,6 +20,7 @@ from bench.fuseflow_parts import (
     orders,
     page,
     search,
+    structure,
     sweep,
 )
 from bench.lib.command import Benchmark
@@ -34,6 +36,8 @@ main = Benchmark(
         "attention": attention_queues,
         "decoder": decoder,
         "lanes": lanes,
+        "fusion": fusion,
+        "structure": structure,
         "heuristic": heuristic,
         "search": search,
     },
@@ -50,6 +54,8 @@ main = Benchmark(
     attention  rows that wait for their own sums: cycles, and bits of queues
     decoder    attention of a decoder from PyTorch, fused and not
     lanes      products with one loop or two dealt to 1 to 64 lanes
+    fusion     models with dense features, by what shares a graph, estimated
+    structure  graphs that were made up, by sparsity and structure, estimated
     heuristic  estimates from 256 rows, and from sparsities alone, against runs
     search     schedules found by estimates: what is left out is worse
     page       no measurement: writes build/bench into docs/results/fuseflow.md and README.md

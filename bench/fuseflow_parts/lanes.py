@@ -135,9 +135,10 @@ def measure(job: Job) -> dict[str, float | int | bool]:
         result = device.run(program, inputs)
         assert result.cycles is not None
         (launch,) = device.target.presenter.figures(program, result).launches.values()
+        imbalance = launch.get("lane_imbalance")
         return {
             "cycles": result.cycles,
-            "imbalance": float(launch.get("lane_imbalance") or 1.0),
+            "imbalance": imbalance if isinstance(imbalance, float) else 1.0,
             "bit_exact": device.verify(result).bit_exact,
         }
 

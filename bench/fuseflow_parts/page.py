@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from bench.fuseflow_parts import attention_queues, heuristic, kernels, lanes, models, search, sweep
+from bench.fuseflow_parts import (
+    attention_queues,
+    heuristic,
+    kernels,
+    lanes,
+    models,
+    search,
+    structure,
+    sweep,
+)
 from bench.lib.pages import Headline, Intro, Page
 
 INTROS = {
@@ -77,6 +86,21 @@ INTROS = {
         "blocks of 64, two of which do. *Times as fast*: cycles of one lane over those here. Rows "
         "are dealt in turn, whatever they hold: *imbalance* has the tokens of the fullest lane "
         "over the mean.",
+    ),
+    "fusion": Intro(
+        "Dense features and intermediates",
+        "GCN and GraphSAGE of two layers on Cora with dense features, 16 hidden, half of the "
+        "weights pruned, and an autoencoder of three layers, 50,176–256–256–50,176, half pruned, "
+        "on five images ([examples/autoencoder.py](../../examples/autoencoder.py)), as the paper's "
+        "figures 12 and 14 have them: cycles, operations and bytes are estimated (below), two "
+        "models are run besides. *× none*: over those without fusion.",
+    ),
+    "structure": Intro(
+        "Sparsity and structure",
+        f"GCN of two layers on graphs of {structure.NODES} nodes with {structure.FEATURES} dense "
+        "features, as the paper's figure 15 has them: edges anywhere alike, by a power law of "
+        f"degrees, or in {structure.BLOCKS} blocks on the diagonal before anywhere else. Cycles "
+        f"are estimated from {structure.ROWS} rows of each launch.",
     ),
     "heuristic": Intro(
         "Estimates",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -74,10 +74,11 @@ JSON_FIELDS = {
     "microseconds; `device`, the GPU that it is estimated for; and `features_us`, an object: "
     "microseconds that each feature adds, which with the longest block's make `us`",
     "launches": "object: `cycles` and `counters` of each launch, in order, by its name; and, where "
-    "the target tells (sam), `ops`, `bytes`, `intensity`, the tokens of its `longest_stream`, with "
-    "a shared memory the `memory_cycles` that its requests take, as no run is shorter, with lanes "
-    "`lane_imbalance`, the tokens of the fullest over the mean of the worst loop, and "
-    "`bounded_by`: the stream's name, or `memory` where that takes longer",
+    "the target tells (sam), `ops`, `bytes`, `intensity`, the `tensor_bytes` of each tensor, an "
+    "object, the tokens of its `longest_stream`, with a shared memory the `memory_cycles` that its "
+    "requests take, as no run is shorter, with lanes `lane_imbalance`, the tokens of the fullest "
+    "over the mean of the worst loop, and `bounded_by`: the stream's name, or `memory` where that "
+    "takes longer",
 }
 """What each field of the JSON object is."""
 
@@ -130,6 +131,10 @@ class Estimate:
         )
 
 
+LaunchFigure: TypeAlias = "int | float | str | None | Mapping[str, int]"
+"""A figure of a launch, or some by name, of what the launch has several of."""
+
+
 @dataclass(frozen=True)
 class Figures:
     """What a report says of a run.
@@ -163,7 +168,7 @@ class Figures:
     remarks: Sequence[str] = ()
     estimate: Estimate | None = None
     bytes: int | None = None
-    launches: Mapping[str, Mapping[str, int | float | str | None]] = field(default_factory=dict)
+    launches: Mapping[str, Mapping[str, LaunchFigure]] = field(default_factory=dict)
 
 
 def intensity(operations: int, bytes: int | None) -> float | None:
@@ -386,13 +391,15 @@ class Report:
         table = Table(box=None, pad_edge=False)
         table.add_column("launch")
         table.add_column("cycles", justify="right")
-        for name, value in first.items():
+        shown = [name for name, value in first.items() if not isinstance(value, Mapping)]
+        for name in shown:
+            value = first[name]
             title = name.replace("_", " " if isinstance(value, str) else "\n")
             table.add_column(title, justify="right", overflow="fold")
         for name, launch in self.launches.items():
             own = self.figures.launches[name]
             cycles = "" if launch.cycles is None else f"{launch.cycles:,}"
-            table.add_row(name, cycles, *(_figure(own[each]) for each in first))
+            table.add_row(name, cycles, *(_figure(own[each]) for each in shown))
         return titled("Launches", table)
 
     def _times(self) -> RenderableType:
@@ -406,10 +413,10 @@ def _joined(parts: Sequence[tuple[str, str]]) -> Text:
     return Text(" · ").join(shown)
 
 
-def _figure(value: int | float | str | None) -> str:
+def _figure(value: LaunchFigure) -> str:
     """A figure of a launch: digits in groups of three."""
-    if value is None or isinstance(value, str):
-        return value or ""
+    if value is None or isinstance(value, str | Mapping):
+        return str(value or "")
     return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
 
 

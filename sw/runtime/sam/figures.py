@@ -19,11 +19,11 @@ from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.runtime.machine.host_machine import HostJob
 from gnarl.sw.runtime.machine.machine import LaunchRun
 from gnarl.sw.runtime.machine.result import Result
-from gnarl.sw.runtime.report.report import Chart, Figures, intensity
+from gnarl.sw.runtime.report.report import Chart, Figures, LaunchFigure, intensity
 from gnarl.sw.runtime.report.timeline import Activity
 from gnarl.sw.runtime.sam.image import Operands, is_model
 from gnarl.sw.runtime.sam.lane_loads import RunLanes, run_lanes
-from gnarl.sw.runtime.sam.traffic import Traffic, stored_bytes, traffic
+from gnarl.sw.runtime.sam.traffic import Traffic, stored_bytes, tensor_bytes, traffic
 
 _SHOWN = 8
 
@@ -102,7 +102,7 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
         "ALUs",
         max(_alus(run.launch) for run in runs),
         statistics,
-        list(_charts(runs[0])) if len(runs) == 1 else [],
+        [*(_charts(runs[0]) if len(runs) == 1 else ()), _tensor_chart(runs)],
         bytes=sum(each.bytes for each in moved.values()),
         remarks=[*_remarks(program), *_lane_remarks(lanes), *_made_remark(made)],
         launches={
@@ -154,13 +154,18 @@ def operations(launch: Launch, counters: Mapping[str, int]) -> int:
     return sum(counters[name] for name in _operation_counters(launch))
 
 
+def _tensor_bytes(run: LaunchRun[HostJob[Operands]]) -> dict[str, int]:
+    config = SamConfig.from_dict(run.launch.config)
+    return tensor_bytes(config, graph_of(run.launch.sections), run.finished.counters)
+
+
 def _operations(run: LaunchRun[HostJob[Operands]]) -> int:
     return operations(run.launch, run.finished.counters)
 
 
 def _launch_figures(
     run: LaunchRun[HostJob[Operands]], moved: Traffic, lanes: RunLanes | None
-) -> dict[str, int | float | str | None]:
+) -> dict[str, LaunchFigure]:
     counters, operations = run.finished.counters, _operations(run)
     streams = token_counters(_units(run.launch))
     longest = max(streams, key=counters.__getitem__)
@@ -170,6 +175,7 @@ def _launch_figures(
         "ops": operations,
         "bytes": moved.bytes,
         "intensity": intensity(operations, moved.bytes),
+        "tensor_bytes": _tensor_bytes(run),
         "longest_stream": counters[longest],
         **({"memory_cycles": moved.cycles} if is_shared else {}),
         **({"lane_imbalance": max(each.imbalance for each in lanes.loads)} if lanes else {}),
@@ -197,6 +203,17 @@ def _charts(run: LaunchRun[HostJob[Operands]]) -> Iterator[Chart]:
             _largest(moved.requests, {window: window for window in moved.requests}),
             cycles * config.memory_bandwidth,
         )
+
+
+def _tensor_chart(runs: Sequence[LaunchRun[HostJob[Operands]]]) -> Chart:
+    found: dict[str, int] = {}
+    for run in runs:
+        for name, count in _tensor_bytes(run).items():
+            found[name] = found.get(name, 0) + count
+    whole = sum(found.values())
+    return Chart(
+        "Bytes of tensors, % of all", _largest(found, {name: name for name in found}), whole
+    )
 
 
 def dot(program: Program) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gnarl.hw.sam.block_types import BITVECTOR_BITS, ROW_COUNTS
+from gnarl.hw.sam.block_types import BITVECTOR_BITS, ROW_COUNTS, Array
 from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.memory_map import units_of, word_bits
+from gnarl.hw.sam.unit import Unit
 from gnarl.sw.workloads.tensor.storage import BitvectorLevel, CompressedLevel, Storage
 
 
@@ -50,17 +52,39 @@ def stored_bytes(config: SamConfig, stored: Storage) -> int:
     return -(-bits // 8)
 
 
+def tensor_bytes(config: SamConfig, graph: Graph, counters: Mapping[str, int]) -> dict[str, int]:
+    """Of the bytes that a run of a graph read and wrote, those of each tensor, by its name; see
+    ``Traffic``. Constants are none."""
+    bits: dict[str, int] = {}
+    units = {unit.name: unit for unit in units_of(config)}
+    for block in graph.blocks:
+        tensor = block.parameters.get("tensor", "")
+        if tensor.isidentifier():
+            own = sum(
+                _array_bits(config, units[block.name], array, counters)[1] for array in block.arrays
+            )
+            bits[tensor] = bits.get(tensor, 0) + own
+    return {tensor: -(-count // 8) for tensor, count in bits.items()}
+
+
+def _array_bits(
+    config: SamConfig, unit: Unit, array: Array, counters: Mapping[str, int]
+) -> tuple[int, int]:
+    """Rows of an array that were asked for, and their bits."""
+    written = f"{unit.name}_{ROW_COUNTS[array.name]}"
+    rows = counters[written if array.writes else f"reads_{unit.window(array)}"]
+    return rows, rows * array.words * word_bits(config, array)
+
+
 def traffic(config: SamConfig, counters: Mapping[str, int]) -> Traffic:
     """What a run asked of the machine of ``config``, by the counters that it left."""
     requests: dict[str, int] = {}
     bits = 0
     for unit in units_of(config):
         for array in unit.arrays:
-            window = unit.window(array)
-            written = f"{unit.name}_{ROW_COUNTS[array.name]}"
-            rows = counters[written if array.writes else f"reads_{window}"]
-            requests[window] = rows
-            bits += rows * array.words * word_bits(config, array)
+            rows, of_rows = _array_bits(config, unit, array, counters)
+            requests[unit.window(array)] = rows
+            bits += of_rows
     bounds = {f"memory of {window}": rows for window, rows in requests.items()}
     if config.memory == "shared":
         bounds["memory"] = -(-sum(requests.values()) // config.memory_bandwidth)

@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.memory_map import memory_map
+from gnarl.sw.compiler.sam.suite import SUITE
 from gnarl.sw.runtime.run.device import Device
-from gnarl.sw.runtime.sam.traffic import traffic
+from gnarl.sw.runtime.sam.traffic import tensor_bytes, traffic
 from gnarl.sw.runtime.target.configuration import load_configuration
+from gnarl.sw.workloads.tensor.parser import parse
 from tests.hw.sam.graphs import INTERSECTION, small
 
 WORDS = {"format": "float32", "index_bits": 32}
@@ -45,6 +48,17 @@ def test_a_byte_count_by_hand() -> None:
         "write_crd": 4,
         "vals_vals": 4,
     }
+
+
+@pytest.mark.parametrize("name", ["matmul_ikj", "mat_sddmm", "vec_elemmul"])
+def test_bytes_of_tensors_are_those_of_all(name: str) -> None:
+    config = load_configuration("sam_fp32", (f"expression={SUITE[name]!r}",)).config
+    assert isinstance(config, SamConfig) and config.graph is not None
+    rng = np.random.default_rng(0)
+    counters = {counter: int(rng.integers(1000)) for counter in memory_map(config).counters}
+    found = tensor_bytes(config, config.graph, counters)
+    assert found.keys() == parse(SUITE[name]).formats.keys()
+    assert sum(found.values()) == traffic(config, counters).bytes
 
 
 def test_words_have_the_width_of_their_array() -> None:
@@ -102,6 +116,7 @@ def test_figures_of_a_run() -> None:
         "ops": 20,
         "bytes": 240,
         "intensity": 20 / 240,
+        "tensor_bytes": {"x": 80, "b": 80, "c": 80},
         "longest_stream": 22,
         "bounded_by": launch["bounded_by"],
     }
@@ -114,7 +129,7 @@ def test_a_run_that_memory_bounds() -> None:
     (launch,) = figures.launches.values()
     assert (launch["memory_cycles"], launch["bounded_by"]) == (60, "memory")
     assert figures.bytes == 240
-    chart = figures.charts[-1]
+    chart = next(each for each in figures.charts if each.title.startswith("Requests"))
     assert "Requests of arrays, % of 1 a cycle" in chart.title
     assert [count for _, count in chart.bars] == [20, 20, 20]
 
