@@ -53,6 +53,7 @@ TRAITS = (
     "masked",
     "maximum",
     "names of their own",
+    "names with numbers",
     "nested sum",
     "not 0 at 0",
     "odd values",
@@ -120,6 +121,10 @@ class _Maker:
             self.traits.add("names of their own")
             statements = tuple(with_names(each, rng) for each in program.statements)
             program = check(replace(program, statements=statements))
+        if len(program.statements) > 1 and rng.random() < 0.3:  # as copies of another are called
+            self.traits.add("names with numbers")
+            one, other = rng.sample([each.name for each in program.statements], 2)
+            program = check(program.renamed({other: f"{one}_{rng.choice((2, 3))}"}))
         if 0 in (sizes := {n for each in self.tensors.values() for n in each.shape}):
             self.traits.add("size 0")
         if 1 in sizes:

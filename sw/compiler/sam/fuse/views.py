@@ -140,6 +140,7 @@ class _Renaming:
     def _free_name(self, name: str, copies: int) -> str:
         names = (f"{name}_{number}" for number in count(copies + 1))
         known = {*self._program.inputs, *(each.name for each in self._program.statements)}
+        known |= {access.tensor for views in self._known.values() for access in views.values()}
         return name if not copies else next(each for each in names if each not in known)
 
     def _reduced(self, statement: Einsum, index: str, renamed: Mapping[str, str]) -> str:

@@ -52,3 +52,16 @@ def test_a_result_that_is_taken_has_the_indices_of_what_takes_it() -> None:
     found = views[views.results[0]]
     assert found is not None and found.statement == "t"
     assert views[Access("A", ("b", "a"))] is None
+
+
+def test_a_tensor_that_is_taken_thrice_has_three_names_beside_others_of_that_form() -> None:
+    program = parse_program(
+        "t(i,j)=A(i,j)*2; t_2(i,j)=relu(A(i,j)); y(i,l)=sum[j,k](t(i,j)*t(j,k)*t(k,l))+t_2(i,l)"
+    )
+    views = views_of(program, ("t", "t_2", "y"), ("y",))
+    names = [view.result.tensor for view in views.views]
+    assert len(set(names)) == len(names) == 5
+    tensors = {"A": np.array([[1.0, -2.0, 0.0], [0.0, 3.0, 1.0], [-1.0, 0.0, 2.0]])}
+    done = run(compiled(program, tensors, [["t", "t_2", "y"]]), tensors)
+    for name, words in golden(program, tensors).items():
+        np.testing.assert_array_equal(done.got[name], words)
