@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.fuseflow_parts import (
     attention_queues,
+    fusion,
     heuristic,
     kernels,
     lanes,
@@ -92,7 +93,11 @@ INTROS = {
         "GCN and GraphSAGE of two layers on Cora with dense features, 16 hidden, half of the "
         "weights pruned, and an autoencoder of three layers, 50,176–256–256–50,176, half pruned, "
         "on five images ([examples/autoencoder.py](../../examples/autoencoder.py)), as the paper's "
-        "figures 12 and 14 have them: cycles, operations and bytes are estimated (below), two "
+        "figures 12 and 14 have them; and two decoders "
+        "([examples/decoder.py](../../examples/decoder.py)) of "
+        f"{fusion.POSITIONS} positions, {fusion.WIDTH} wide, with {fusion.HEADS} heads, a quarter "
+        f"of GPT-3 Small's, and BigBird's mask in blocks of {fusion.BLOCK}, element by element, "
+        "where the paper has blocks. Cycles, operations and bytes are estimated (below), two "
         "models are run besides. *× none*: over those without fusion.",
     ),
     "structure": Intro(
