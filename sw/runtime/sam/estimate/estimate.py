@@ -9,12 +9,12 @@ FuseFlow, section 7, "fusion heuristic".
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gnarl.hw.lib.machine.memory_map import NO_LIMIT
 from gnarl.hw.sam.memory_map import memory_map
 from gnarl.sw.compiler.sam.sections import kernel_of
 from gnarl.sw.golden.words import typed
@@ -22,6 +22,8 @@ from gnarl.sw.program.host_step import with_made
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import Rows
 from gnarl.sw.program.tensor_spec import Array
+from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
+from gnarl.sw.runtime.sam.estimate.growth import grown
 from gnarl.sw.runtime.sam.estimate.sample import SampledOperands, sampled_index, spread
 from gnarl.sw.runtime.sam.estimate.scale import LaunchWork
 from gnarl.sw.runtime.sam.figures import longest_stream, operations
@@ -34,6 +36,15 @@ from gnarl.sw.workloads.tensor.program_tensors import result_array
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
 ROWS = 256
+
+MOST_CYCLES = 1 << 24
+"""Of the rows of a launch: if they take more, an eighth of them is enough."""
+
+MOST_CYCLES_OF_ALL = 1 << 27
+"""Of a launch without such rows, or with one alone."""
+
+_LEAST_SHARE = 0.05
+"""Of the longest stream, that what is less does not matter for cycles."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +90,7 @@ class Estimate:
 def estimate(program: Program, inputs: Any, rows: int = ROWS) -> Estimate:
     """What ``program`` does on ``inputs``, from at most ``rows`` rows of each launch.
 
-    Raises as a run on the model does, for what the rows show.
+    Raises as a run on the model does, for what the rows show, and as ``estimate_launch`` does.
     """
     known = with_made(program.steps, bind(program, inputs), moved)
     found = []
@@ -93,19 +104,30 @@ def estimate(program: Program, inputs: Any, rows: int = ROWS) -> Estimate:
 def estimate_launch(
     launch: Launch, tensors: Mapping[str, Array], rows: int = ROWS
 ) -> tuple[LaunchEstimate, dict[str, Array]]:
-    """What a launch is taken to do with ``tensors``, its inputs and maybe others, and to leave."""
+    """What a launch is taken to do with ``tensors``, its inputs and maybe others, and to leave.
+
+    Raises ``CycleLimitError`` for one of which the least part takes longer than anybody waits.
+    """
     whole = operands(launch, {spec.name: tensors[spec.name] for spec in launch.inputs})
     index = sampled_index(whole, rows)
     if index is None:
-        run = whole.simulated(NO_LIMIT)
-        results = {spec.name: _result(whole, run, spec.name) for spec in launch.outputs}
-        return _estimated(whole, run, _counters(whole, run), "", 1.0), _arrays(whole, results)
+        return _of_whole(whole)
     made = LaunchWork(whole, index)
-    chosen, donors = choose(made.of_all, rows)
-    part = SampledOperands.of(whole, index, chosen)
-    run = part.simulated(NO_LIMIT)
+    while True:
+        chosen, donors = choose(made.of_all, rows)
+        part = SampledOperands.of(whole, index, chosen)
+        try:
+            run = part.simulated(MOST_CYCLES if rows > 1 else MOST_CYCLES_OF_ALL)
+            break
+        except CycleLimitError:
+            if rows == 1:
+                raise
+            rows = max(1, rows // 8)
     own = _counters(whole, run)
-    counters = own | {name: round(own[name] * times) for name, times in made.growth(part, own)}
+    counters = own | grown(made, part, own)
+    if _takes_turns(made, counters):
+        with suppress(CycleLimitError):
+            return _of_whole(whole)
     results = {}
     for access in kernel_of(launch.sections).results:
         found = _result(part, run, access.tensor)
@@ -113,6 +135,28 @@ def estimate_launch(
     total = made.of_all.sum()
     share = float(made.of_all[chosen].sum() / total) if total else len(chosen) / len(donors)
     return _estimated(whole, run, counters, index, share), _arrays(whole, results)
+
+
+def _of_whole(whole: Operands) -> tuple[LaunchEstimate, dict[str, Array]]:
+    """What a launch does, all of which is simulated."""
+    run = whole.simulated(MOST_CYCLES_OF_ALL)
+    results = {spec.name: _result(whole, run, spec.name) for spec in whole.launch.outputs}
+    return _estimated(whole, run, _counters(whole, run), "", 1.0), _arrays(whole, results)
+
+
+def _takes_turns(made: LaunchWork, counters: Mapping[str, int]) -> bool:
+    """Whether much is done in loops that neither have the index nor lie around such that have it:
+    the one may wait for the other, and cycles then grow as neither does."""
+    tokens: dict[tuple[str, ...], int] = {}
+    for (block, output), loops in made.loops.items():
+        own = tuple(fibers.index for fibers in loops)
+        tokens[own] = max(tokens.get(own, 0), counters.get(f"tokens_{block}_{output}", 0))
+    around = {own[:depth] for own in tokens if made.index in own for depth in range(len(own))}
+    inside = max((count for own, count in tokens.items() if made.index in own), default=0)
+    apart = max(
+        (n for own, n in tokens.items() if made.index not in own and own not in around), default=0
+    )
+    return min(inside, apart) > _LEAST_SHARE * max(inside, apart)
 
 
 def choose(work: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray]:

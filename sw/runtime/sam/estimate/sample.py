@@ -1,7 +1,8 @@
 """A launch of which only some rows are run: those of some coordinates of an index of its results.
 
-Nothing that such an index is in is summed over it, so what the launch does with a coordinate does
-not depend on others.
+Nothing that such an index is in is summed over it, so what the launch computes for a coordinate
+does not depend on others. Whether a zero is an entry may, where loops around the index are walked
+for any of its coordinates.
 """
 
 from __future__ import annotations
@@ -54,8 +55,11 @@ def sampled_index(operands: Operands, rows: int) -> str | None:
         for each in reductions(statement.expression)
         for index in each.indices
     }
+    sizes = operands.sizes
+    if not any(all(sizes[index] for index in result.indices) for result in kernel.results):
+        return None  # nothing is read
     for index in kernel.order:
-        if operands.sizes[index] <= rows or index in summed:
+        if sizes[index] <= rows or index in summed:
             continue
         if not all(index in result.indices for result in kernel.results):
             continue

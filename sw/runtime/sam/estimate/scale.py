@@ -1,24 +1,22 @@
-"""From the counters of a part of a launch's rows to those of all.
+"""What the tokens of a launch's streams are made of, by coordinates of an index.
 
-A stream has a token for each combination of coordinates of its loops, and one for the end of each
-fiber. How many combinations there are for each row is known where it follows from operands alone,
-and else assumed to follow them: results of sums are as many for a product as they are in the part.
+A stream has a value for each combination of coordinates of its loops. How many these are follows
+from operands alone, but behind sums, where several products have one coordinate: as many are
+distinct there as if they were drawn at random.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
-from gnarl.hw.sam.block_types import BITVECTOR_BITS, ROW_COUNTS
-from gnarl.hw.sam.graph import Block
-from gnarl.hw.sam.unit import OPERATIONS
 from gnarl.sw.compiler.sam.sections import graph_of
-from gnarl.sw.compiler.sam.streams import Loops, Output, trace
+from gnarl.sw.compiler.sam.streams import Fibers, Loops, Output, trace
 from gnarl.sw.runtime.sam.estimate.positions import coordinates_of
-from gnarl.sw.runtime.sam.estimate.sample import SampledOperands, Walk, walks
+from gnarl.sw.runtime.sam.estimate.sample import Walk, walks
 from gnarl.sw.runtime.sam.estimate.work import Positions, work
 from gnarl.sw.runtime.sam.image import Operands
 
@@ -37,65 +35,35 @@ class LaunchWork:
         self.operands, self.index = operands, index
         self.graph = graph_of(operands.launch.sections)
         self.loops = trace(self.graph).loops
-        self._known: dict[frozenset[tuple[Walk, int]], np.ndarray] = {}
+        self._products: dict[frozenset[tuple[Walk, int]], np.ndarray] = {}
+        self._distinct: dict[tuple[frozenset[tuple[Walk, int]], int], np.ndarray] = {}
 
     @cached_property
     def of_all(self) -> np.ndarray:
         """Combinations of all positions of all operands, float64 [size]."""
-        return self.of({walk: len(walk.indices) for walk in walks(self.graph)})
+        return self._of({walk: len(walk.indices) for walk in walks(self.graph)})
 
-    def of(self, depths: Depths) -> np.ndarray:
-        """Combinations of the positions of levels, float64 [size]."""
-        key = frozenset(depths.items())
-        if key not in self._known:
-            self._known[key] = work(
-                [self.positions(walk, depth) for walk, depth in depths.items() if depth],
-                self.index,
-                self.operands.sizes,
-            )
-        return self._known[key]
+    def of(self, stream: Output, loops: Loops) -> np.ndarray:
+        """Combinations of coordinates of a stream's loops, or of outer ones, float64 [size]."""
+        depths = self.walked(stream, loops)
+        most = self.most(loops)
+        key = frozenset(depths.items()), most
+        if key not in self._distinct:
+            self._distinct[key] = distinct(self._of(depths), most)
+        return self._distinct[key]
 
-    def growth(
-        self, part: SampledOperands, counters: Mapping[str, int]
-    ) -> Iterator[tuple[str, float]]:
-        """Counters of a run of ``part``, and by what each grows to that of all."""
-        grown = _Growth(self, part, counters)
-        for stream, loops in self.loops.items():
-            if (name := _counter(stream)) in counters:
-                yield name, grown.of_tokens(stream, loops)
-        for block in self.graph.blocks:
-            if block.type in OPERATIONS:
-                port = OPERATIONS[block.type]
-                stream = (block.name, port) if port in block.outputs else self._into(block, port)
-                yield f"operations_{block.name}", grown.of_values(stream, self.loops[stream])
-            for array in block.arrays:
-                counter = f"{block.name}_{ROW_COUNTS[array.name]}"
-                if not array.writes:
-                    counter = f"reads_{block.name}_{array.name}"
-                yield counter, self._of_rows(grown, block, array.name)
-
-    def _of_rows(self, grown: _Growth, block: Block, array: str) -> float:
-        """By what the rows of an array grow that are asked for."""
-        port = next(port for port in block.inputs if (block.name, port) in self.graph.drivers)
-        stream = self._into(block, port)
-        loops = self.loops[stream]
-        writes = block.type == "fiberwrite"
-        if array in ("crd", "bv") and not writes:
-            stream = block.name, next(iter(block.outputs))
-            loops = self.loops[stream]
-        if array == "bv":
-            return grown.of_words(stream, loops)
-        return grown.of_values(stream, loops[:-1] if writes and array == "seg" else loops)
-
-    def _into(self, block: Block, port: str) -> Output:
-        edge = self.graph.drivers[block.name, port]
-        return edge.source, edge.output
+    def most(self, loops: Loops) -> int:
+        """Of how many combinations those of loops with a coordinate of ``index`` are, where they
+        come out of sums; 0: of all that there are."""
+        others = (each.index for each in loops if each.index != self.index)
+        sizes = self.operands.sizes
+        return prod(sizes.get(each, 1) for each in others) if are_summed(loops) else 0
 
     def walked(self, stream: Output, loops: Loops) -> dict[Walk, int]:
         """Levels whose positions make the stream's combinations: those of its loops, and all
         before a sum that it lies behind."""
         depths = self._upstream[stream[0]]
-        if any(_is_summed(fibers.origin) for fibers in loops):
+        if are_summed(loops):
             return dict(depths)
         own = {fibers.index for fibers in loops}
         found = {}
@@ -125,8 +93,18 @@ class LaunchWork:
             found[block.name] = own
         return found
 
+    def _of(self, depths: Depths) -> np.ndarray:
+        key = frozenset(depths.items())
+        if key not in self._products:
+            self._products[key] = work(
+                [self.positions(walk, depth) for walk, depth in depths.items() if depth],
+                self.index,
+                self.operands.sizes,
+            )
+        return self._products[key]
+
     def positions(self, walk: Walk, depth: int) -> Positions:
-        """Of all operands."""
+        """Where an operand has positions, all of them."""
         if (walk, depth) not in self._coordinates:
             stored = self.operands.storages[walk.tensor]
             self._coordinates[walk, depth] = Positions(
@@ -139,88 +117,25 @@ class LaunchWork:
         return {}
 
 
-class _Growth:
-    """By what streams of a run of ``part`` grow, which left ``counters``."""
-
-    def __init__(
-        self, whole: LaunchWork, part: SampledOperands, counters: Mapping[str, int]
-    ) -> None:
-        self._whole, self._part, self._counters = whole, part, counters
-        self._outside: dict[frozenset[tuple[Walk, int]], float] = {}
-        self._values: dict[Loops, int] = {}
-        self._counted: dict[Loops, Output] = {}
-        for stream, loops in whole.loops.items():
-            if _counter(stream) in counters and not self._has_words(stream):
-                self._counted.setdefault(loops, stream)
-
-    def of_tokens(self, stream: Output, loops: Loops) -> float:
-        """By what all tokens of a stream grow: values, ends of fibers, and the one that ends it."""
-        tokens = self._counters[_counter(stream)]
-        if not tokens or not loops:
-            return 1.0
-        ends = min(self._values_of(loops[:-1]), tokens - 1)
-        own = self.of_words if self._has_words(stream) else self.of_values
-        values = (tokens - 1 - ends) * own(stream, loops)
-        return (values + ends * self.of_values(stream, loops[:-1]) + 1) / tokens
-
-    def of_words(self, stream: Output, loops: Loops) -> float:
-        """By what the words of bitvectors of the innermost loop grow."""
-        size, rows = len(self._whole.of_all), len(self._part.rows)
-        is_own = loops[-1].index == self._whole.index
-        words = -(-size // BITVECTOR_BITS) / -(-rows // BITVECTOR_BITS) if is_own else 1.0
-        return words * self.of_values(stream, loops[:-1])
-
-    def of_values(self, stream: Output, loops: Loops) -> float:
-        """By what combinations of coordinates of a stream's loops, or of outer ones, grow."""
-        depths = self._whole.walked(stream, loops)
-        if all(fibers.index != self._whole.index for fibers in loops):
-            return self._of_outside(depths)
-        found, rows = self._whole.of(depths), self._part.rows
-        part = found[rows].sum()
-        return float(found.sum() / part) if part else len(found) / len(rows)
-
-    def _of_outside(self, depths: Depths) -> float:
-        """Those of loops without the index: more, where operands with it have fewer positions for
-        them in the part."""
-        key = frozenset(depths.items())
-        if key not in self._outside:
-            index = self._whole.index
-            # The first one of an index is which coordinates there are.
-            ordered = sorted(depths, key=lambda walk: index not in walk.indices)
-            self._outside[key] = 1.0
-            if ordered and index in ordered[0].indices:
-                root, sizes = ordered[0].indices[0], self._whole.operands.sizes
-                whole, part = (
-                    work([positions(walk, depths[walk]) for walk in ordered], root, sizes).sum()
-                    for positions in (self._whole.positions, self._positions)
-                )
-                self._outside[key] = float(whole / part) if part else 1.0
-        return self._outside[key]
-
-    def _positions(self, walk: Walk, depth: int) -> Positions:
-        stored = self._part.read_by(self._whole.graph[walk.blocks[0]])
-        return Positions(walk.indices[:depth], coordinates_of(stored, depth))
-
-    def _values_of(self, loops: Loops) -> int:
-        """Combinations of coordinates of loops in the part, where a stream says it."""
-        if loops not in self._counted:
-            return 0
-        if loops not in self._values:
-            tokens = self._counters[_counter(self._counted[loops])]
-            ends = self._values_of(loops[:-1]) if loops else 0
-            self._values[loops] = max(0, tokens - 1 - ends)
-        return self._values[loops]
-
-    def _has_words(self, stream: Output) -> bool:
-        return self._whole.graph[stream[0]].type == "bitvectorlookup"
+def distinct(products: np.ndarray, most: int) -> np.ndarray:
+    """How many of ``most`` things are drawn at random at least once; ``most`` = 0: all are
+    others."""
+    if most < 2:
+        return np.minimum(products, most) if most else products
+    return -most * np.expm1(products * np.log1p(-1 / most))
 
 
-def _counter(stream: Output) -> str:
-    return f"tokens_{stream[0]}_{stream[1]}"
+def are_summed(loops: Loops) -> bool:
+    """Whether coordinates of one of the loops come out of an accumulator."""
+    return any(map(_is_summed, loops))
 
 
 def _is_summed(origin: object) -> bool:
-    """Whether coordinates come out of an accumulator."""
-    if not isinstance(origin, tuple):
-        return False
-    return origin[:1] == ("sums",) or any(map(_is_summed, origin))
+    match origin:
+        case Fibers(_, origin, base):
+            return _is_summed(origin) or _is_summed(base)
+        case ("sums", *_):
+            return True
+        case tuple() | frozenset():
+            return any(map(_is_summed, origin))
+    return False

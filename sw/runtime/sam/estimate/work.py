@@ -58,6 +58,6 @@ def _tree(
             return found
         left.remove(operand)
         new = tuple(each for each in operand.indices if each not in reached)
-        if new or operand.indices == (index,) == tuple(reached):
+        if new or not found:
             found.append((operand, parent, new))
         reached += new
