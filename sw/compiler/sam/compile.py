@@ -102,12 +102,13 @@ def compile(
 
 @dataclass(frozen=True)
 class CompiledModel:
-    """A model's program, with its regions in the order of its launches, and the text of a schedule
-    that says all that was chosen."""
+    """A model's program, with its regions in the order of its launches, the text of a schedule that
+    says all that was chosen, and the statements that were cut into regions."""
 
     program: Program
     regions: Sequence[LoweredRegion]
     schedule: str
+    statements: EinsumProgram
 
 
 def compile_model(
@@ -125,7 +126,7 @@ def compile_model(
     )
     regions = _regions(state)
     program = _model_program(model, config, state, copied_program(fusion.program, regions))
-    return CompiledModel(program, regions, schedule_text(model, fusion, regions))
+    return CompiledModel(program, regions, schedule_text(model, fusion, regions), fusion.program)
 
 
 def _program_of_one(name: str, config: SamConfig, state: SamState, plan: Plan) -> Program:

@@ -19,4 +19,4 @@ def ways_of(lanes: int) -> tuple[int, ...]:
         return (lanes,)
     pairs = [(lanes // one, one) for one in range(2, MAX_LANES + 1) if lanes % one == 0]
     fitting = [(one, other) for one, other in pairs if one <= other]
-    return min(fitting, key=max) if fitting and lanes <= MAX_DEALT else ()
+    return min(fitting, key=max) if fitting and 2 <= lanes <= MAX_DEALT else ()

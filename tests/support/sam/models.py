@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -29,6 +29,7 @@ from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program
+from gnarl.sw.workloads.tensor.operands import Operand
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
 CONFIG = SamConfig(array_words=1 << 20, accumulator_words=1 << 12)
@@ -48,6 +49,15 @@ def model_of(program: EinsumProgram, tensors: Mapping[str, Tensor]) -> SamModel:
     """A model with these shapes, whose inputs are all given by runs."""
     given = {name: tensor.shape for name, tensor in tensors.items()}
     return SamModel("random", program, program_shapes(program, given).tensors, {}, {}, {})
+
+
+def valued_model(program: EinsumProgram | str, tensors: Mapping[str, Any]) -> SamModel:
+    """A model whose inputs have these values."""
+    if isinstance(program, str):
+        program = parse_program(program)
+    given = _given(tensors)
+    inputs = {name: Operand(tensor) for name, tensor in given.items()}
+    return replace(model_of(program, given), inputs=inputs)
 
 
 def compiled(

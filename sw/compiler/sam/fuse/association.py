@@ -6,7 +6,7 @@ factors are replaced; what rounding makes of them changes.
 
 from __future__ import annotations
 
-import ast
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -26,6 +26,12 @@ from gnarl.sw.workloads.tensor.expression import Access, Call
 
 Tree: TypeAlias = "str | tuple[Tree, Tree]"
 """A tensor, or the product of two."""
+
+PlacedTree: TypeAlias = "Access | tuple[PlacedTree, PlacedTree]"
+"""The same of tensors at indices."""
+
+_NAME = r"[^\W\d][\w.]*|\d+\.[\w.]+"
+"""Of a tensor: ``W``, or ``0.weight``, as users of PyTorch may call it."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,9 @@ def associate(program: EinsumProgram, text: str, names: Mapping[str, str]) -> Ei
 
 def products(program: EinsumProgram) -> list[tuple[tuple[str, ...], str]]:
     """The factors of each product of three tensors or more, left to right, that ``associate`` takes
-    whole, and the text that says how it is multiplied already; empty: all at once."""
-    found: dict[str, tuple[tuple[str, ...], str]] = {}
+    whole, and the text that says how it is multiplied already; empty: all at once. Products of the
+    same tensors, which ``associate`` takes together, are there once."""
+    found: list[tuple[str, tuple[str, ...], str]] = []
     inside: set[str] = set()
     for statement in program.einsums:
         for part in _products(statement.expression):
@@ -77,9 +84,13 @@ def products(program: EinsumProgram) -> list[tuple[tuple[str, ...], str]]:
                 names = {each.name for each in chain.inner}
                 tree = _tree(program, part, names)
                 factors = tuple(each.tensor for each in chain.factors)
-                found[statement.name] = factors, _text(tree)[1:-1] if tree else ""
+                found.append((statement.name, factors, _text(tree)[1:-1] if tree else ""))
                 inside |= names
-    return [product for name, product in found.items() if name not in inside]
+    distinct: dict[tuple[str, ...], tuple[tuple[str, ...], str]] = {}
+    for name, factors, text in found:
+        if name not in inside:
+            distinct.setdefault(tuple(sorted(factors)), (factors, text))
+    return [*distinct.values()]
 
 
 def _tree(program: EinsumProgram, part: EinsumExpression, inner: Collection[str]) -> Tree | None:
@@ -117,22 +128,31 @@ def _text(tree: Tree) -> str:
 
 def _parse(text: str, names: Mapping[str, str]) -> Tree:
     problem = f"associate {quoted(text)}: must be a product of tensors, as A*(X*W)"
-    try:
-        node: ast.AST = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise WorkloadError(problem) from error
+    left = re.findall(rf"{_NAME}|\S", text)[::-1]
 
-    def tree(node: ast.AST) -> Tree:
-        match node:
-            case ast.BinOp(left, ast.Mult(), right):
-                return tree(left), tree(right)
-            case ast.Name() | ast.Attribute():
-                name = ast.unparse(node)
-                return names.get(name, name)
+    def product() -> Tree:
+        tree = factor()
+        while left[-1:] == ["*"]:
+            left.pop()
+            tree = tree, factor()
+        return tree
+
+    def factor() -> Tree:
+        token = left.pop() if left else ""
+        if re.fullmatch(_NAME, token):
+            return names.get(token, token)
+        if token == "(":
+            tree = product()
+            if left and left.pop() == ")":
+                return tree
         raise WorkloadError(problem)
 
-    whole = tree(node)
-    if isinstance(whole, str):
+    try:
+        whole = product()
+        count = len(list(_leaves(whole)))
+    except RecursionError as error:
+        raise WorkloadError(problem) from error
+    if left or count < 2:
         raise WorkloadError(problem)
     return whole
 
@@ -233,18 +253,24 @@ def _replaced(
         by_name.setdefault(factor.tensor, []).append(factor)
     made: list[Einsum] = []
 
-    def taken(tree: Tree, outside: set[str]) -> Access:
-        """The access of a part of the tree, of whose indices those ``outside`` are kept."""
+    def placed(tree: Tree) -> PlacedTree:
+        """The tree with each tensor at its indices; of one that is there twice, left to right."""
         if isinstance(tree, str):
             return by_name[tree].pop(0)
+        return placed(tree[0]), placed(tree[1])
+
+    def taken(tree: PlacedTree, outside: set[str]) -> Access:
+        """The access of a part of the tree, of whose indices those ``outside`` are kept."""
+        if isinstance(tree, Access):
+            return tree
         expression, kept = product(tree, outside)
         result = Access(unused.pop() if unused else _name(program, made), kept)
         made.append(replace(statement, result=result, expression=expression, order=()))
         return result
 
-    def product(tree: Tree, outside: set[str]) -> tuple[EinsumExpression, tuple[str, ...]]:
-        assert not isinstance(tree, str)
-        left = taken(tree[0], outside | _indices(tree[1], by_name))
+    def product(tree: PlacedTree, outside: set[str]) -> tuple[EinsumExpression, tuple[str, ...]]:
+        assert not isinstance(tree, Access)
+        left = taken(tree[0], outside | _indices(tree[1]))
         right = taken(tree[1], outside | set(left.indices))
         used = tuple(dict.fromkeys((*left.indices, *right.indices)))
         kept = tuple(index for index in used if index in outside)
@@ -252,7 +278,7 @@ def _replaced(
         whole: EinsumExpression = Call("mul", (left, right))
         return (Reduction("sum", summed, whole) if summed else whole), kept
 
-    root, _ = product(tree, set(free_indices(chain.part)))
+    root, _ = product(placed(tree), set(free_indices(chain.part)))
     last = replace(statement, expression=with_part(statement.expression, chain.part, root))
     statements: list[AnyStatement] = []
     for each in program.statements:
@@ -264,8 +290,10 @@ def _replaced(
     return replace(program, statements=tuple(statements), formats=formats)
 
 
-def _indices(tree: Tree, by_name: dict[str, list[Access]]) -> set[str]:
-    return {i for name in _leaves(tree) for each in by_name[name] for i in each.indices}
+def _indices(tree: PlacedTree) -> set[str]:
+    if isinstance(tree, Access):
+        return set(tree.indices)
+    return _indices(tree[0]) | _indices(tree[1])
 
 
 def _name(program: EinsumProgram, made: Sequence[Einsum]) -> str:

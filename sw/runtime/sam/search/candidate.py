@@ -9,14 +9,17 @@ from typing import Any
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.hw.sam.config import SamConfig
 from gnarl.sw.compiler.sam.compile import CompiledModel, compile_model
+from gnarl.sw.compiler.sam.fuse.barriers import with_moved
 from gnarl.sw.compiler.sam.fuse.regions import Region
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule, parse_schedule
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.program.host_step import with_made
-from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.sam.estimate.estimate import Estimate, estimate, estimate_launch
 from gnarl.sw.runtime.sam.rearranged import moved
+from gnarl.sw.runtime.sam.search.part import part_of
 from gnarl.sw.runtime.target.explorer import Estimated
+from gnarl.sw.workloads.einsum.shapes import program_shapes
+from gnarl.sw.workloads.tensor.storage import TensorFormat
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,14 @@ class Candidate:
     @property
     def cycles(self) -> int:
         return self.estimate.cycles
+
+    @property
+    def formats(self) -> dict[str, TensorFormat]:
+        """How tensors are stored that regions take or leave, by name."""
+        found = dict(self.compiled.statements.formats)
+        for region in self.compiled.regions:
+            found |= region.formats
+        return with_moved(self.compiled.statements, found)
 
     @property
     def summary(self) -> Estimated:
@@ -56,26 +67,37 @@ class Candidates:
         """The program with these options of the compiler. Raises ``GnarlError``."""
         return compile_model(self.model, self._config, **options)
 
+    def candidate(self, **options: Any) -> Candidate:
+        """The candidate with these options of the compiler. Raises ``GnarlError`` where there is no
+        program, or none that runs."""
+        compiled = self.compiled(**options)
+        return Candidate(compiled, estimate(compiled.program, self._inputs))
+
     def made(self, **options: Any) -> Candidate | None:
-        """The candidate with these options of the compiler, if it has a program that runs."""
+        """The same; ``None``: there is none."""
         try:
-            compiled = self.compiled(**options)
-            return Candidate(compiled, estimate(compiled.program, self._inputs))
+            return self.candidate(**options)
         except GnarlError:
             return None
 
-    def cycles_of(
-        self, schedule: Schedule, region: int, tensors: Mapping[str, Array]
-    ) -> tuple[int, CompiledModel] | None:
-        """What one region of a schedule is taken to take, given all that others leave, and the
-        program; ``None``: there is none."""
+    def of_region(
+        self, whole: Candidate, region: Region, *, fixed: bool = True
+    ) -> tuple[int, tuple[str, ...]] | None:
+        """Cycles that a region is taken to take in the place of those of ``whole`` that have its
+        statements, and the order of its loops; ``None``: it has no graph.
+
+        ``fixed`` as in ``part_of``.
+        """
+        program = whole.compiled.statements
+        shapes = program_shapes(program, {name: self.model.shapes[name] for name in program.inputs})
         try:
-            compiled = self.compiled(schedule=schedule)
-            launch, steps = compiled.program.launches[region], compiled.program.steps
-            found, _ = estimate_launch(launch, with_made(steps, tensors, moved))
+            model, schedule = part_of(program, region, shapes.tensors, whole.formats, fixed)
+            compiled = compile_model(model, self._config, schedule=schedule)
+            (launch,), steps = compiled.program.launches, compiled.program.steps
+            found, _ = estimate_launch(launch, with_made(steps, whole.estimate.tensors, moved))
         except GnarlError:
             return None
-        return found.cycles, compiled
+        return found.cycles, compiled.regions[0].order
 
 
 def with_region(schedule: Schedule, number: int, region: Region) -> Schedule:

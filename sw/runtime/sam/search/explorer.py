@@ -17,6 +17,7 @@ from gnarl.sw.runtime.sam.search.candidate import Candidate, Candidates
 from gnarl.sw.runtime.sam.search.regions import best_orders, best_regions, with_lanes
 from gnarl.sw.runtime.sam.search.sparsities import random_inputs
 from gnarl.sw.runtime.target.explorer import Alternative, Explorer
+from gnarl.sw.workloads.tensor.lanes import ALLOWED_LANES, ways_of
 
 MOST_ASSOCIATIONS = 16
 
@@ -43,13 +44,17 @@ class SamExplorer(Explorer):
         advance: Callable[[float], None],
     ) -> list[Alternative]:
         assert isinstance(config, SamConfig)
+        for count in lanes:
+            if count != 1 and not ways_of(count):
+                raise WorkloadError(f"--lanes {count}: must be 1, {ALLOWED_LANES}")
         if not isinstance(workload, SamModel):
             raise WorkloadError("--search: an expression or a graph has none: must be a model")
         inputs: Mapping[str, Any] = workload.inputs
         if sparsities is not None:
             inputs = random_inputs(workload, sparsities)
         candidates = Candidates(workload, config, inputs)
-        found: dict[str, Alternative] = {}
+        found: list[Alternative] = []
+        known: list[Schedule] = []
         choices = list(islice(associated(workload), MOST_ASSOCIATIONS))
         for number, texts in enumerate(choices):
 
@@ -58,14 +63,17 @@ class SamExplorer(Explorer):
 
             for fuse, candidate in _fused(candidates, texts, advanced):
                 for count, laned in _with_lanes(candidates, candidate, lanes):
-                    schedule = laned.compiled.schedule
+                    if laned.schedule in known:  # their files may have other comments
+                        continue
                     values = {"fuse": fuse, "associate": ", ".join(texts) or WRITTEN}
                     values["lanes"] = str(count)
-                    found.setdefault(schedule, Alternative(values, schedule, laned.summary))
+                    known.append(laned.schedule)
+                    found.append(Alternative(values, laned.compiled.schedule, laned.summary))
         if not found:
-            # Raises what is wrong with it.
-            candidates.compiled()
-        return list(found.values())
+            candidates.candidate()  # raises what is wrong with it
+            text = ",".join(map(str, lanes))
+            raise WorkloadError(f"--lanes {text}: no loop gains by them: must have 1, too")
+        return found
 
     def options(self, schedule: str, name: str) -> dict[str, Any]:
         return {"schedule": parse_schedule(schedule, name)}

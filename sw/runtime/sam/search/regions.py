@@ -20,7 +20,7 @@ from gnarl.sw.runtime.sam.search.candidate import (
     with_region,
 )
 
-LONGEST = 12
+LONGEST = 24
 """Statements of a region, at most, that is tried."""
 
 ORDERS = 12
@@ -35,10 +35,7 @@ def best_regions(
     unfused
         the candidate with each statement by itself.
     """
-    fixed = unfused.schedule
-    schedules = _with_free_inputs(fixed), fixed
-    names = statements_of(fixed.regions)
-    single = [Region((name,)) for name in names]
+    names = statements_of(unfused.schedule.regions)
     best: list[tuple[int, tuple[Region, ...]]] = [(0, ())]
     spans = sum(min(end, LONGEST) for end in range(1, len(names) + 1))
     done = 0
@@ -46,21 +43,19 @@ def best_regions(
         found = []
         for begin in range(max(0, end - LONGEST), end):
             region = Region(tuple(names[begin:end]))
-            cut = (*single[:begin], region, *single[end:])
-            for schedule in schedules:
-                whole = replace(schedule, regions=cut)
-                taken = candidates.cycles_of(whole, begin, unfused.estimate.tensors)
+            before, others = best[begin]
+            for fixed in (False, True):
+                taken = candidates.of_region(unfused, region, fixed=fixed)
                 if taken is not None:
-                    cycles, compiled = taken
-                    before, others = best[begin]
-                    order = compiled.regions[begin].order
+                    cycles, order = taken
                     found.append((before + cycles, (*others, replace(region, order=order))))
             done += 1
             advance(done / spans)
         if not found:
             return None
         best.append(min(found, key=lambda each: each[0]))
-    return candidates.made(schedule=replace(schedules[0], regions=best[-1][1]))
+    schedule = _with_free_inputs(unfused.schedule)
+    return candidates.made(schedule=replace(schedule, regions=best[-1][1]))
 
 
 def _with_free_inputs(schedule: Schedule) -> Schedule:
@@ -82,10 +77,9 @@ def best_orders(candidates: Candidates, fused: Candidate) -> Candidate:
             if order == lowered.order:
                 continue
             region = replace(schedule.regions[number], order=order)
-            other = with_region(schedule, number, region)
-            taken = candidates.cycles_of(other, number, found.estimate.tensors)
+            taken = candidates.of_region(found, region, fixed=False)
             if taken is not None and taken[0] < cycles:
-                cycles, best = taken[0], other
+                cycles, best = taken[0], with_region(schedule, number, region)
         made = candidates.made(schedule=best) if best is not None else None
         if made is not None and made.cycles < found.cycles:
             found = made
@@ -98,9 +92,10 @@ def with_lanes(candidates: Candidates, serial: Candidate, lanes: int) -> Candida
     schedule = serial.schedule
     whole = schedule
     for number, lowered in enumerate(serial.compiled.regions):
+        if not lowered.order:  # of numbers alone
+            continue
         region = replace(schedule.regions[number], lanes=((lowered.order[0], lanes),))
-        other = with_region(schedule, number, region)
-        taken = candidates.cycles_of(other, number, serial.estimate.tensors)
+        taken = candidates.of_region(serial, region)
         if taken is not None and taken[0] < serial.estimate.launches[number].cycles:
             whole = with_region(whole, number, region)
     return candidates.made(schedule=whole) if whole is not schedule else None

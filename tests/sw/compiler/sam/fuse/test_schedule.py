@@ -195,6 +195,8 @@ def test_a_mask_is_stored_where_it_has_entries() -> None:
             )
             for number, shown in (
                 ("1", "1"),
+                ("0", "0"),
+                ("-4", "-4"),
                 ("17", "17"),
                 ("66", "66"),
                 ("2.0", "2.0"),

@@ -1,0 +1,115 @@
+"""Inputs of which only shares of zeros are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, nan
+
+import numpy as np
+import pytest
+
+from gnarl.sw.compiler.sam.workload import SamModel
+from gnarl.sw.runtime.sam.search.sparsities import random_inputs
+from gnarl.sw.workloads.tensor.tensor import DENSE_LIMIT, Tensor
+from tests.support.errors import refused
+from tests.support.sam.models import valued_model
+
+TEXT = "t(i,j)=sum[k](A(i,k)*X(k,j)); y(i,j)=t(i,j)*s*W(j)+v(j) -f=A:ds"
+
+
+def model() -> SamModel:
+    """With a scalar, a parameter that users call ``fc.weight`` and an input ``fc.bias``."""
+    ones = {"A": (4, 6), "X": (6, 0), "s": (), "W": (0,), "v": (0,)}
+    own = valued_model(TEXT, {name: np.ones(shape) for name, shape in ones.items()})
+    return replace(
+        own,
+        parameters={"W": own.inputs["W"].tensor},
+        names={"W": "fc.weight", "v": "fc.bias"},
+    )
+
+
+def entries(shape: tuple[int, ...], sparsity: float) -> Tensor:
+    own = model()
+    own = replace(own, shapes={**own.shapes, "A": shape})
+    found = random_inputs(own, {"A": sparsity})["A"]
+    assert isinstance(found, Tensor) and found.shape == shape
+    return found
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (3, 0), (4, 6), (2, 3, 4)])
+@pytest.mark.parametrize("sparsity", [0.0, 0.25, 0.5, 0.999, 1.0])
+def test_so_many_entries_have_places(shape: tuple[int, ...], sparsity: float) -> None:
+    found = entries(shape, sparsity)
+    size = int(np.prod(shape))
+    assert found.nnz == round(size * (1 - sparsity))
+    assert found.coordinates.shape == (found.nnz, len(shape))
+    assert found.coordinates.dtype == np.int64
+    assert np.all(found.coordinates < np.array(shape, int)) and np.all(found.coordinates >= 0)
+    places = [tuple(each) for each in found.coordinates.tolist()]
+    assert places == sorted({*places})
+    assert np.all((found.values >= 0.5) & (found.values < 1))
+
+
+def test_places_are_all_alike() -> None:
+    found = entries((40, 60), 0.9)
+    for mode, size in ((0, 40), (1, 60)):
+        counts = np.bincount(found.coordinates[:, mode] * 4 // size, minlength=4)
+        assert counts.sum() == 240 and np.all(abs(counts - 60) < 30)
+
+
+def test_the_same_every_time_and_not_twice() -> None:
+    own = replace(model(), shapes={"A": (9, 9), "X": (9, 9)})
+    once, again = (random_inputs(own, {"A": 0.5, "X": 0.5}) for _ in range(2))
+    for name in "AX":
+        np.testing.assert_array_equal(once[name].coordinates, again[name].coordinates)
+        np.testing.assert_array_equal(once[name].values, again[name].values)
+    assert not np.array_equal(once["A"].coordinates, once["X"].coordinates)
+
+
+def test_other_inputs_keep_their_values() -> None:
+    own = model()
+    found = random_inputs(own, {"A": 0.5, "fc.bias": 0.0})
+    assert found.keys() == own.inputs.keys()
+    for name in ("X", "s", "W"):
+        assert found[name] is own.inputs[name]
+    assert found["v"].shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("B", "no input"),
+        ("y", "no input"),
+        ("t", "no input"),
+        ("", "no input"),
+        ("fc.weight", "a parameter"),
+        ("W", "a parameter"),
+    ],
+)
+def test_tensors_that_are_no_inputs(name: str, problem: str) -> None:
+    with refused(f"--estimate {name}: {problem}; the model's inputs are A, X, s, fc.bias"):
+        random_inputs(model(), {"A": 0.5, name: 0.5})
+
+
+@pytest.mark.parametrize("sparsity", [-0.1, 1.5, nan, inf])
+def test_what_is_no_share(sparsity: float) -> None:
+    with refused(f"--estimate X={sparsity}: must be a share of zeros from 0 to 1"):
+        random_inputs(model(), {"A": 0.5, "X": sparsity})
+
+
+def test_numbers_that_the_host_needs() -> None:
+    """Random ones would be no coordinates."""
+    ones = {"e": np.zeros((2, 3)), "X": np.ones((4, 2))}
+    text = "a(i,j)=coo[i:4,j:4](e(p,q)); y(i,m)=sum[j](a(i,j)*X(j,m))"
+    own = valued_model(text, ones)
+    with refused(
+        "--estimate e: the host makes a tensor of its numbers (coo), which random ones would not "
+        "suit: must be left out"
+    ):
+        random_inputs(own, {"e": 0.5})
+
+
+def test_more_elements_than_there_can_be() -> None:
+    own = replace(model(), shapes={"A": (2, DENSE_LIMIT)})
+    with refused(f"--estimate A: {2 * DENSE_LIMIT:,} elements: must be at most {DENSE_LIMIT:,}"):
+        random_inputs(own, {"A": 0.999})
