@@ -120,8 +120,7 @@ class Edges:
     def shaped(self, step: Step, shape: tuple[int, ...], x: Any, *others: Any, **named: Any) -> Any:
         """A row of the list as a column, and back."""
         if isinstance(x, EdgeRow) and shape in ((x.edges.count,), (x.edges.count, 1)):
-            is_column = x.shape in ((x.edges.count,), (x.edges.count, 1))
-            return replace(x, shape=shape) if is_column else None
+            return replace(x, shape=shape)
         return None
 
     def expanded(
@@ -179,8 +178,6 @@ class Edges:
         """The sum of rows at the other end."""
         if alpha != 1:
             step.refuse(f"alpha = {alpha}: must be 1")
-        if isinstance(at, EdgeRow) and len(at.shape) != 1:
-            return None
         return self._added(step, shape, into, dim, at, source)
 
     def _added(
@@ -198,9 +195,8 @@ class Edges:
             if source.at.edges != at.edges or source.at.row == at.row:
                 step.refuse("both ends of the edges must be the two rows of one list")
             return self._product(step, at, nodes, source)
-        if hasattr(source, "layout") and tuple(source.shape) == (at.edges.count,):
-            if bool((source == 1).all()) and len(shape) == 1:
-                return self._degrees(step, at, nodes)
+        if hasattr(source, "layout") and len(shape) == 1 and bool((source == 1).all()):
+            return self._degrees(step, at, nodes)
         return step.refuse(f"what is added up: {_ADVICE}")
 
     def reduced(
@@ -213,7 +209,7 @@ class Edges:
         source: Any,
         reduce: str,
         *,
-        include_self: bool = True,
+        include_self: object = None,
     ) -> Any:
         if reduce != "sum":
             step.refuse(f"reduce = {reduce!r}: must be 'sum'")
@@ -296,9 +292,9 @@ def _vector(step: Step, x: View) -> str:
     if x.shape != (1,):
         return step.repeated(x, "weight").tensor
     names = statements.names.indices()
-    index, *others = (next(names) for _ in (0, *own))
+    index, others = next(names), tuple(next(names) for _ in own)
     result = Access(statements.names.claim(f"{step.name}_weight"), (index,))
-    operand = Access(x.tensor, tuple(others))
+    operand = Access(x.tensor, others)
     how = Reshape(((index, 1),))
     statements.added.append(Rearrangement(result, how, (operand,), step.place))
     statements.shapes[result.tensor] = (1,)

@@ -72,9 +72,9 @@ def as_compared(step: Step, node: Any, number: float) -> float:
         if not least <= number <= most:
             step.refuse(f"{number}, of {dtype}: must be from {least} to {most}")
         return float(number)
-    if is_whole and abs(number) >= _EXACT_AS_FLOAT:
-        step.refuse(f"{number}, of {dtype}: must be a whole number, or below {_EXACT_AS_FLOAT}")
     rounded = float(torch.tensor(number, dtype=torch.float32 if is_whole else dtype))
+    if is_whole and abs(rounded) >= _EXACT_AS_FLOAT:
+        step.refuse(f"{number}, of {dtype}: must be a whole number, or below {_EXACT_AS_FLOAT}")
     if not math.isfinite(rounded):
         step.refuse(f"{number}, of {dtype}: must be one of its numbers")
     return rounded

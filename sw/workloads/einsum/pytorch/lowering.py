@@ -276,8 +276,6 @@ class _Lowering:
     def _constant(self, node: Any, place: str) -> Any:
         """What an operator gives that takes constants alone; ``None`` for all others."""
         name = operator_name(node)
-        if name not in _OPERATORS and name not in CONSTANTS:
-            raise WorkloadError(f"{place}: {_not_supported(node)}")
         arguments, named = self._arguments(node)
         try:
             found = constant(node, arguments, named, _OPERATORS, self._constant_bytes)

@@ -99,7 +99,7 @@ def _taken_in(
                 {
                     Along(each.tensor, tuple(map(indices.index, each.indices)))
                     for each in around
-                    if {*each.indices} <= {*indices} and each.tensor != tensor
+                    if {*each.indices} <= {*indices}
                 },
             )
         case Call("mul", arguments):
@@ -110,9 +110,8 @@ def _taken_in(
         case Call(_, arguments):
             for argument in arguments:
                 yield from _taken_in(argument, patterns, around)
-        case Reduction(_, indices, inner):
-            outside = {each for each in around if not {*each.indices} & {*indices}}
-            yield from _taken_in(inner, patterns, frozenset(outside))
+        case Reduction(_, _, inner):
+            yield from _taken_in(inner, patterns, around)
 
 
 def _direct(part: EinsumExpression) -> list[EinsumExpression]:
@@ -132,7 +131,7 @@ def _within(statements: Sequence[AnyStatement], patterns: Collection[str]) -> li
     kept: list[AnyStatement] = []
     for each in statements:
         if isinstance(each, Einsum):
-            each = replace(each, expression=_lean(each.expression, patterns, known))
+            each = replace(each, expression=_lean(each.expression, known))
             taken = (access for access in each.operands if access.tensor in patterns)
             own = {access.tensor: {Along(access.tensor, _modes(access))} for access in taken}
             known[each.name] = _patterns_around(each, {**known, **own})
@@ -144,21 +143,15 @@ def _modes(access: Access) -> tuple[int, ...]:
     return tuple(range(len(access.indices)))
 
 
-def _lean(
-    part: EinsumExpression, patterns: Collection[str], known: Mapping[str, set[Along]]
-) -> EinsumExpression:
+def _lean(part: EinsumExpression, known: Mapping[str, set[Along]]) -> EinsumExpression:
     match part:
         case Call("mul"):
             found = _direct(part)
             around = {each for one in found for each in _around(one, known)}
-            kept = [
-                each
-                for each in found
-                if not (isinstance(each, Access) and each.tensor in patterns and each in around)
-            ]
+            kept = [each for each in found if each not in around]
             return part if len(kept) == len(found) else product(kept)
         case Reduction("sum", _, inner):
-            return replace(part, part=_lean(inner, patterns, known))
+            return replace(part, part=_lean(inner, known))
     return part
 
 

@@ -47,7 +47,7 @@ _OPPOSITES = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": 
 def is_mask(value: Any) -> bool:
     """Whether a value is a tensor of PyTorch's that says which elements count: of truth values, or
     with -∞."""
-    if isinstance(value, View) or not hasattr(value, "layout") or not is_strided(value):
+    if not hasattr(value, "layout") or not is_strided(value):
         return False
     return str(value.dtype) == "torch.bool" or bool((value == -math.inf).any())
 
@@ -139,13 +139,12 @@ def _pattern(step: Step, condition: Value, shape: tuple[int, ...]) -> View:
 
 
 def _where(step: Step, condition: Value, x: Value, y: Value) -> View:
+    shape = _joint_shape(condition, x, y)
     if _is_lowest(y):
-        return _kept(step, x, condition)
+        return _kept(step, x, condition).expanded(shape)
     if _is_lowest(x):
-        return _kept(step, y, _negated(condition, step))
+        return _kept(step, y, _negated(condition, step)).expanded(shape)
     one, other = _finite(step, x), _finite(step, y)
-    shapes = [each.shape for each in (condition, one, other) if hasattr(each, "shape")]
-    shape = tuple(np.broadcast_shapes(*shapes))
     parts = [
         (_pattern(step, chosen, shape), value)
         for chosen, value in ((condition, one), (_negated(condition, step), other))
@@ -174,17 +173,19 @@ def _kept(step: Step, x: Value, condition: Value, part: str = "") -> View:
         x = plain(step, x, "all")
     elif not isinstance(x, View):
         x = _finite(step, x)
-    shapes = [each.shape for each in (condition, x) if hasattr(each, "shape")]
-    shape = tuple(np.broadcast_shapes(*shapes))
-    return masked(step, x, _pattern(step, condition, shape), part)
+    return masked(step, x, _pattern(step, condition, _joint_shape(condition, x)), part)
+
+
+def _joint_shape(*values: Value) -> tuple[int, ...]:
+    """What they broadcast to."""
+    shapes = [each.shape for each in values if hasattr(each, "shape")]
+    return tuple(np.broadcast_shapes(*shapes))
 
 
 def _is_lowest(value: Value) -> bool:
     """Whether a value is -∞ everywhere."""
-    if isinstance(value, View):
-        return False
     if hasattr(value, "layout"):
-        return value.is_floating_point() and bool((value == -math.inf).all())
+        return bool((value == -math.inf).all())
     return value == -math.inf
 
 
@@ -208,14 +209,14 @@ def _added(step: Step, x: Value, y: Value, alpha: float = 1) -> View:
     for one, other in ((x, y), (y, x)):
         if alpha == 1 and is_additive(one):
             return _kept(step, other, _where_kept(step, one))
-        if hasattr(one, "layout") and not isinstance(one, View) and is_mask(one) and alpha == 1:
+        if alpha == 1 and is_mask(one):
             return added_mask(step, other, one)
     named = {} if alpha == 1 else {"alpha": alpha}
     found: View = _RISING["aten.add.Tensor"](step, x, y, **named)
     return found
 
 
-def added_mask(step: Step, x: Value, additive: Any, part: str = "") -> View:
+def added_mask(step: Step, x: View, additive: Any, part: str = "") -> View:
     """The sum of a tensor and a mask of finite numbers and -∞, or of truth values."""
     if not additive.is_floating_point():
         found: View = ELEMENTWISE["aten.add.Tensor"](step, x, _ready(step, additive))
@@ -226,9 +227,8 @@ def added_mask(step: Step, x: Value, additive: Any, part: str = "") -> View:
         step.refuse("a mask with infinity or NaN: must be of finite numbers and -inf")
     if bool(rest.any()):
         view = step.statements.given(f"{step.name}_bias", rest)
-        x = _RISING["aten.add.Tensor"](replace(step, name=f"{step.name}_sum"), x, view)
-    elif not isinstance(x, View):
-        x = _finite(step, x)
+        name = step.statements.names.claim(f"{step.name}_sum")
+        x = _RISING["aten.add.Tensor"](replace(step, name=name), x, view)
     return _kept(step, x, ~lowest, part)
 
 
@@ -277,11 +277,11 @@ _RISING: dict[str, Operator] = {
 
 
 def _ready(step: Step, value: Value) -> Any:
-    if isinstance(value, View) and not isinstance(value.meaning, Masked):
-        return plain(step, value, "all")
-    if hasattr(value, "layout") and not isinstance(value, View):
+    if isinstance(value, View):
+        return value if _is_masked(value) else plain(step, value, "all")
+    if hasattr(value, "layout"):
         return step.statements.given(f"{step.name}_other", value.double())
-    return value if isinstance(value, View) else _finite(step, value)
+    return _finite(step, value)
 
 
 def causal_mask(rows: int, columns: int) -> Any:

@@ -49,6 +49,12 @@ FORMS: list[Callable[..., Any]] = [
     lambda self, x, e, w: sum_of(x[e[0]] * (w[None] * 2).squeeze(0)[:, None], e[1]),
     lambda self, x, e, w: (e[0] * x[:, :1] + w, x[0, 0] * e),
     lambda self, x, e, w: (x * 2, e, e[1]),
+    lambda self, x, e, w: sum_of(x[e[0][:, None].view(-1)], e[-1]),
+    lambda self, x, e, w: sum_of(x.index_select(-2, e.select(-2, 1)), e[0].long()),
+    lambda self, x, e, w: (lambda a, b: sum_of(x[b].double(), a))(*e.unbind(-2)),
+    lambda self, x, e, w: x.new_zeros(5, 4).index_add(-2, e[1].clone(), x[e[0]]),
+    lambda self, x, e, w: e[0][:, None].expand(-1, 4) * w[:, None] + e[1][:, None],
+    lambda self, x, e, w: (e[0].view(1, -1) * x[:, :1], e[0].expand(3, -1) * x[0, 0]),
     lambda self, x, e, w: (e[0].select(0, -1) * x, e.select(1, 0)[:, None] * x[0]),
 ]
 
@@ -78,6 +84,73 @@ def test_a_matrix_is_made_once() -> None:
         "adjacency(i,j)=coo[i:5,j:5](e(k,l),w(l))",
         "adjacency_(i,j)=coo[i:5,j:5](e(k,l))",
     ]
+
+
+@pytest.mark.parametrize("row", [0, 1])
+def test_degrees_are_of_the_matrix_of_products(row: int) -> None:
+    """Of other nodes than those at the other end; its rows are what is added up into."""
+
+    def forward(self, x, e):
+        total = sum_of(x[e[1 - row]], e[row], 9)
+        return total / (sum_of(torch.ones(e.shape[1]), e[row], 9) + 1)[:, None]
+
+    model = require_same(module(forward), X, EDGES)
+    sizes = "i:9,j:5" if row == 0 else "i:5,j:9"
+    assert [each for each in lines(model) if "coo" in each] == [
+        f"adjacency(i,j)=coo[{sizes}](e(k,l))"
+    ]
+    assert str(model.program.formats["adjacency"]) == ("ds01" if row == 0 else "ds10")
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+def test_weights_in_a_column(count: int) -> None:
+    def forward(self, x, e, w):
+        return sum_of(x[e[0]] * w, e[1])
+
+    require_same(module(forward), X, EDGES[:, :count], WEIGHTS[:count, None])
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_one_weight_of_all_edges(count: int) -> None:
+    def forward(self, x, e, w):
+        return sum_of(x[e[0]] * w.expand(e.shape[1])[:, None], e[1])
+
+    require_same(module(forward), X, EDGES[:, :count], WEIGHTS[1:2])
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_edges_one_by_one(count: int) -> None:
+    """Both ends of an edge are numbers."""
+
+    def forward(self, x, e):
+        return torch.stack(e.unbind(1)) * x[0, 0], e.select(1, 0) * x[0, 1], e.select(-1, -1) + x[0]
+
+    require_same(module(forward), X[:, :2], EDGES[:, :count])
+
+
+def test_nodes_in_other_types_are_numbers() -> None:
+    def forward(self, x, e):
+        return e[0].bool() * x[:, :1] + e[1].double(), e[1].to(dtype=torch.bool) * 2.0
+
+    require_same(module(forward), X, EDGES)
+
+
+def test_nodes_that_repeat_are_numbers() -> None:
+    def forward(self, x, e):
+        return e[0].expand(3, 3) * x[0, :3], torch.stack(e[1].unbind()) * x[0, 0], e.expand(2, 3)
+
+    require_same(module(forward), X, EDGES[:, 1:4])
+
+
+def test_numbers_that_list_no_edges() -> None:
+    def forward(self, x, k):
+        return k[1] * x[:3], k.select(1, 0) * x[0]
+
+    require_same(module(forward), X, torch.arange(24).reshape(2, 3, 4))
+    with pytest.raises(WorkloadError, match="dtype = torch.int64: must be a floating-point type"):
+        module_program(module(lambda self, x: x.long() * 2.0), (X[:2],))
+    with pytest.raises(WorkloadError, match=r"aten\.index\.Tensor: not supported"):
+        module_program(module(lambda self, x, k: x[k[0]]), (X, EDGES[[0, 1, 1]]))
 
 
 def test_edges_that_the_module_has() -> None:
@@ -123,6 +196,45 @@ def test_edges_that_the_module_has() -> None:
                 0, e[1][:, None].expand(-1, 3), x[:, :3][e[0]]
             ),
             "aten.scatter_add.default: of shape [7, 3] into [5, 4]: must be of as many rows",
+        ),
+        *(
+            (
+                forward,
+                f"{name}: rows of nodes at one end of all edges, x[edge_index[0]], may be taken by "
+                "a product with a weight of each edge [edges, 1], and by a sum at the other end "
+                "alone",
+            )
+            for forward, name in (
+                (lambda self, x, e, w: x[e[0]] * 2, "aten.mul.Tensor"),
+                (lambda self, x, e, w: sum_of(x[:, :1][e[0]].view(-1), e[1]), "aten.view.default"),
+                (lambda self, x, e, w: x[e[0]].expand(3, 7, 4) * 2.0, "aten.expand.default"),
+                (lambda self, x, e, w: x[e[0]][e[1]], "aten.index.Tensor"),
+                (lambda self, x, e, w: torch.stack([x[e[0]]]), "aten.stack.default"),
+            )
+        ),
+        *(
+            (
+                forward,
+                "aten.index.Tensor: not supported: write a product with a sparse matrix, or "
+                "x[edge_index[0]]",
+            )
+            for forward in (
+                lambda self, x, e, w: x[e],
+                lambda self, x, e, w: x[e[0][:, None]],
+                lambda self, x, e, w: x[e[0], e[1]],
+                lambda self, x, e, w: e[0][e[1]],
+                lambda self, x, e, w: x[e[0][:1].expand(4)],
+            )
+        ),
+        (
+            lambda self, x, e, w: x[e[0]].long(),
+            "aten._to_copy.default: dtype = torch.int64: must be a floating-point type",
+        ),
+        (
+            lambda self, x, e, w: x.new_zeros(5, 4).scatter_reduce(
+                0, e[1][:, None].expand(-1, 4), x[e[0]], "amax"
+            ),
+            "aten.scatter_reduce.two: reduce = 'amax': must be 'sum'",
         ),
         (
             lambda self, x, e, w: x.t()[:, e[0]].t(),

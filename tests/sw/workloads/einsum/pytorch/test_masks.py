@@ -416,6 +416,7 @@ def test_a_mask_that_is_an_input_broadcasts() -> None:
     [
         (lambda self, x, m: m.exp() * x[:, :1], "aten.exp.default: of a mask with -inf that is"),
         (lambda self, x, m: x @ x.T - m, "aten.sub.Tensor: of a mask with -inf that is an input"),
+        (lambda self, x, m: torch.add(x @ x.T, m, alpha=2), "aten.add.Tensor: of a mask with -inf"),
         (lambda self, x, m: (m + m).softmax(-1), "aten.add.Tensor: of a mask with -inf that is"),
         (lambda self, x, m: (m @ x, m[1:]), "aten.matmul.default: of a mask with -inf that is"),
         (lambda self, x, m: torch.cat([m, m]), "aten.cat.default: of a mask with -inf that is"),
@@ -462,3 +463,170 @@ def test_nan_that_came_before_is_not_made_0() -> None:
         require_same(module(forward), X, MASK)
     model = require_same(module(lambda self, x: torch.nan_to_num((x @ x.T).softmax(-1))), X)
     assert "reciprocal" not in " ".join(lines(model))
+
+
+INFINITY = torch.zeros(SIZE, SIZE).masked_fill(~FULL, -math.inf)
+COLUMN = torch.arange(SIZE)[:, None] % 3 > 0
+
+
+def scores(x: torch.Tensor, y: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return (x @ y.T).masked_fill(~mask, -math.inf)
+
+
+@pytest.mark.parametrize("mask", [MASK, FULL, FULL | True])
+def test_masks_of_modules_with_others(mask: torch.Tensor) -> None:
+    """With those of inputs, with themselves, of numbers, and as numbers."""
+
+    def forward(self, x, y, m):
+        whole = torch.where(self.mask, 2.0, -math.inf)
+        return (
+            scores(x, y, self.mask).masked_fill(~m, -math.inf).softmax(-1),
+            scores(x, y, m).masked_fill(~self.mask, -math.inf).softmax(-1),
+            (x @ y.T + whole).softmax(0),
+            torch.where(self.mask, (m > 0).double(), -math.inf).exp(),
+            x @ y.T + self.mask,
+            torch.add(x @ y.T, self.mask, alpha=2),
+            self.mask * (x @ y.T),
+        )
+
+    model = require_same(with_buffer(forward, mask), X, Y, MASK.clone())
+    assert "add_1_other" in model.parameters
+
+
+def test_what_is_masked_beside_others() -> None:
+    def forward(self, x, y, m):
+        one = scores(x, y, m)
+        found = (one + scores(x, y, ~m), one - scores(x, x, m.T).exp(), x @ y.T - one)
+        return (
+            *(each.exp() for each in (*found[:2], -found[2])),
+            (one * 0.5).exp(),
+            (1 + one).exp(),
+        )
+
+    require_same(module(forward), X, Y, MASK)
+
+    def twice(self, x, y, m):
+        one = scores(x, y, m)
+        return torch.add(x @ y.T, one, alpha=2).exp(), torch.add(one, x @ y.T, alpha=2).exp()
+
+    require_same(module(twice), X, Y, MASK)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_masks_of_whole_rows_that_the_module_has(dim: int) -> None:
+    def forward(self, x, y):
+        return (x @ y.T).masked_fill(~self.mask, -math.inf).softmax(dim)
+
+    for mask in (COLUMN, COLUMN.T, COLUMN[:, 0]):
+        require_same(with_buffer(forward, mask), X, Y)
+
+
+def test_a_mask_that_the_module_has_is_one_input() -> None:
+    def forward(self, x, y):
+        return scores(x, y, self.mask).softmax(-1), scores(x, x, self.mask).exp()
+
+    model = require_same(with_buffer(forward, FULL), X, Y)
+    assert model.parameters == {"masked_fill_mask"}
+    assert str(model.program.formats["masked_fill_mask"]) == "ds01"
+
+
+@pytest.mark.parametrize(("dim", "format"), [(0, "ds10"), (1, "ds01")])
+def test_patterns_are_stored_by_the_rows_of_a_softmax(dim: int, format: str) -> None:
+    model = require_same(module(lambda self, x, y, m: scores(x, y, m).softmax(dim)), X, Y, FULL)
+    assert str(model.program.formats["m_pattern"]) == format
+
+
+def test_choices_among_numbers() -> None:
+    def forward(self, x, m):
+        return (
+            torch.where(m, x[:, :1], 0.0),
+            torch.where(m, torch.tensor(2.0), x[:, :1]),
+            torch.where(m, 0.0, 0.0) + x[:, :1],
+            torch.where(m, torch.tensor([[0.0], [1], [2], [3], [4], [5]]), torch.tensor(0.0)),
+            torch.where(m, self.mask, x[:, :1]),
+        )
+
+    found = lines(require_same(with_buffer(forward, INFINITY.exp() + 1), X, MASK))
+    assert "where(i,j)=m_pattern(i,j)*slice_1(i)" in found
+    assert "where_1(i,j)=m_pattern(i,j)*2.0+m_pattern_(i,j)*slice_2(i)" in found
+    assert "where_2(i,j)=m_pattern(i,j)*0.0" in found
+
+
+def test_infinity_of_more_elements_than_the_rest() -> None:
+    """What is chosen has the shape of all three together."""
+
+    def forward(self, x, m):
+        lowest = torch.full((SIZE, SIZE), -math.inf)
+        return (
+            torch.where(m[:, :1], x[:, :1], lowest).exp(),
+            torch.where(m[:, :1], lowest, x[:, :1]).exp(),
+            torch.where(m[:, :1], x[:, :1], lowest).softmax(0),
+        )
+
+    require_same(module(forward), X, FULL)
+
+
+def test_attention_with_a_mask_that_is_added() -> None:
+    def forward(self, q, k, v):
+        return functional.scaled_dot_product_attention(q, k, v, self.mask.to(q.dtype))
+
+    for mask in (INFINITY, INFINITY + 0.5, INFINITY.exp()):
+        require_same(with_buffer(forward, mask), X, Y, Z)
+
+
+ELEMENT = torch.tensor([[False]])
+
+
+@pytest.mark.parametrize(
+    ("forward", "mask", "problem"),
+    [
+        (
+            lambda self, x, m: x.masked_fill(self.mask, -math.inf),
+            ~ELEMENT,
+            "aten.masked_fill.Scalar: a mask of one element for many: must have a dimension of "
+            "what it masks",
+        ),
+        (
+            lambda self, x, m: torch.where(m, x @ x.T, self.mask),
+            INFINITY,
+            "aten.where.self: numbers that are not finite, beside others: must be -inf alone",
+        ),
+        (
+            lambda self, x, m: torch.where(m, self.mask, x @ x.T),
+            torch.tensor([0.0, math.nan, -math.inf, 0, 0, 0]),
+            "aten.where.self: numbers that are not finite, beside others: must be -inf alone",
+        ),
+        *(
+            (
+                lambda self, x, m: x @ x.T + self.mask,
+                torch.tensor([0.0, other, -math.inf, 0, 0, 0]),
+                "aten.add.Tensor: a mask with infinity or NaN: must be of finite numbers and -inf",
+            )
+            for other in (math.inf, math.nan)
+        ),
+        (
+            lambda self, x, m: torch.where(m * m.T, x @ x.T, -math.inf),
+            ELEMENT,
+            "aten.where.ScalarOther: a mask of what is computed: must be of inputs or of numbers: "
+            "conditions on computed values are not supported",
+        ),
+        *(
+            (
+                forward,
+                ELEMENT,
+                "aten.nan_to_num.default: must be right behind a softmax with a mask, or its "
+                "product with values, and make 0 of the NaN of rows without entries",
+            )
+            for forward in (
+                lambda self, x, m: scores(x, x, m).softmax(-1).nan_to_num(1.0),
+                lambda self, x, m: scores(x, x, m).softmax(-1).nan_to_num(0.0, 1.0),
+                lambda self, x, m: scores(x, x, m).softmax(-1).nan_to_num(0.0, neginf=0.0),
+            )
+        ),
+    ],
+)
+def test_masks_that_are_refused(
+    forward: Callable[..., Any], mask: torch.Tensor, problem: str
+) -> None:
+    with pytest.raises(WorkloadError, match=rf"^test_masks\.py:\d+: {re.escape(problem)}$"):
+        require_same(with_buffer(forward, mask), X, MASK)

@@ -142,3 +142,83 @@ def test_what_repeats_has_its_shape_in_the_program() -> None:
     model = require_same(module(forward), VECTOR)
     assert lines(model) == ["mul(i)=x(i)*2.0", "result(i,j)=mul(j)"]
     assert model.program.shapes == {"result": (3, 6)}
+
+
+@pytest.mark.parametrize(
+    ("forward", "inputs", "moved"),
+    [
+        (
+            lambda self, x: torch.stack([x.exp(), x]),
+            (MATRIX,),
+            ["stack(i,j,k)=concat(e(j,k),x(j,k))"],
+        ),
+        (
+            lambda self, x, y: torch.cat([x.exp(), y], 1),
+            (drawn(1, 3), drawn(1, 1)),
+            [
+                "cat(j)=reshape(e(i,j))",
+                "cat_reshape(j)=reshape(y(i,j))",
+                "cat_concat(i)=concat(cat(j),cat_reshape(k))",
+            ],
+        ),
+        (
+            lambda self, x: torch.cat([x[None].exp(), x[None]], 1),
+            (VECTOR,),
+            ["cat(i)=concat(e(j),x(k))"],
+        ),
+        (
+            lambda self, x: torch.cat([x.exp().expand(2, 6), x[None]]),
+            (VECTOR,),
+            ["cat_repeated(i,j)=e(j)", "cat(i,j)=concat(cat_repeated(k,j),x(j))"],
+        ),
+        (
+            lambda self, x: x.exp().expand(2, 6).unflatten(1, (2, 3)) * 2,
+            (VECTOR,),
+            [
+                "unflatten(j,k)=reshape[j:2](e(l))",
+                "mul(j,k)=unflatten(j,k)*2.0",
+                "result(i,j,k)=mul(j,k)",
+            ],
+        ),
+        (lambda self, x: x.exp()[3:1], (MATRIX,), ["slice_1(k,j)=slice[i:3:3](e(i,j))"]),
+        (
+            lambda self, x: x.exp()[:][1:2, 3:4].flatten(),
+            (MATRIX,),
+            ["slice_2(j)=slice[i:1:2](e(i,j))", "slice_3=slice[i:3:4](slice_2(i))"],
+        ),
+        (lambda self, x: x.exp()[None].chunk(1)[0], (MATRIX,), []),
+        (
+            lambda self, x: x.exp().t().reshape(3, 8),
+            (MATRIX,),
+            [
+                "reshape_0(i,j)=reshape(e(j,i))",
+                "reshape_0_reshape(i,j)=reshape[i:3](reshape_0(k,l))",
+            ],
+        ),
+        (
+            lambda self, x: x.exp().permute(2, 0, 1).reshape(4, 3, 2),
+            (CUBE,),
+            ["reshape_0(i,j,k)=reshape[j:3](e(l,m,i))"],
+        ),
+        (
+            lambda self, x: x.exp()[:, :0].reshape(4, 0, 3),
+            (MATRIX,),
+            [
+                "slice_1(i,k)=slice[j:0:0](e(i,j))",
+                "reshape_0(i,j,k)=reshape[i:4,j:0,k:3](slice_1(l,m))",
+            ],
+        ),
+        (
+            lambda self, x: x.exp().reshape(1, 6, 1)[0, 1:, 0],
+            (drawn(1, 6, 1),),
+            ["slice_1(j)=reshape(e(i,j,k))", "slice_1_slice(j)=slice[i:1:6](slice_1(i))"],
+        ),
+    ],
+)
+def test_statements_that_move(
+    forward: Callable[..., Any], inputs: tuple[Any, ...], moved: list[str]
+) -> None:
+    """None but those that are needed, of as few dimensions."""
+    first, *rest = lines(require_same(module(forward), *inputs))
+    assert first.startswith("exp_0(")
+    assert [each.replace("exp_0", "e") for each in rest] == moved
