@@ -57,7 +57,8 @@ def format_of(name: str, tensor: Any) -> TensorFormat:
 
 def entries_of(name: str, tensor: Any, finite: bool = True) -> Tensor:
     """A tensor's entries: of a strided one all that are not zero, else all that are stored. Raises
-    ``WorkloadError``, also where it must be ``finite`` and is not."""
+    ``WorkloadError``, also where ``format_of`` does, or where it must be ``finite`` and is not."""
+    format_of(name, tensor)
     if tensor.is_complex() or tensor.is_quantized:
         raise WorkloadError(f"{name} is {tensor.dtype}: must be of real numbers")
     if math.prod(filter(None, tensor.shape)) * np.float64().nbytes > _MAX_BYTES:

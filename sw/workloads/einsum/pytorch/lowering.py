@@ -216,7 +216,7 @@ class _Lowering:
             return value
         view = self._input(user, value)
         if is_mask(value) and value.is_floating_point():
-            if not self._statements.has_masks or not is_additive_mask(value):
+            if not is_additive_mask(value):
                 raise WorkloadError(f"{self._graph.name}: {user} has -inf{BESIDE_OTHERS}")
             return replace(view, meaning=Additive())
         return EdgeList(view) if is_edge_list(value) else view

@@ -63,7 +63,7 @@ def _squeezed(step: Step, x: View, dims: Sequence[int] | int | None = None) -> V
     return x.squeezed([dim % max(x.rank, 1) for dim in given])
 
 
-def _expanded(step: Step, x: View, shape: Sequence[int], *, implicit: bool = False) -> View:
+def _expanded(step: Step, x: View, shape: Sequence[int], *, implicit: object = None) -> View:
     return x.expanded(shape)
 
 

@@ -75,3 +75,46 @@ def test_maxima_along_a_dimension() -> None:
         return x.max(1)[0], x.max(0, keepdim=True).values * x
 
     require_same(module(forward), drawn(3, 4))
+
+
+def test_batch_norm_of_an_operator_without_training() -> None:
+    def forward(self, x):
+        normalised = torch.ops.aten._native_batch_norm_legit_no_training
+        return (
+            normalised(x, None, self.bias, self.bias / 2, self.bias * 2, 0.1, 1e-5)[0],
+            normalised(x, self.bias * 3, None, self.bias, self.bias + 1, 0.1, 0.5)[0],
+        )
+
+    made = module(forward)
+    made.register_buffer("bias", drawn(4) + 1)
+    require_same(made, drawn(3, 4))
+
+
+def test_dropout_that_drops_nothing() -> None:
+    def forward(self, x):
+        return functional.dropout(functional.dropout(x, 0.0, True), 0.5, False) * 2
+
+    assert lines(require_same(module(forward), drawn(3, 4))) == ["mul(i,j)=x(i,j)*2.0"]
+
+
+def test_dimensions_of_what_has_none() -> None:
+    def forward(self, x):
+        one = x.sum()
+        return (
+            one.permute(()) * 2,
+            one.transpose(0, -1) + one.squeeze(0),
+            one.squeeze() * one.unsqueeze(-1),
+            one.flatten() - 1,
+            x[0].t() * x.mT[:, 0],
+        )
+
+    require_same(module(forward), drawn(3, 4))
+
+
+def test_norms_of_one_element() -> None:
+    """The mean of no dimension is the element."""
+
+    def forward(self, x):
+        return functional.layer_norm(x, (1,), eps=2.0) + functional.layer_norm(x[:0], (1,)).sum()
+
+    require_same(module(forward), drawn(3, 1))

@@ -143,6 +143,25 @@ def test_blocks_are_refused() -> None:
         module_program(module(times), (blocks, OTHER))
 
 
+def test_formats_in_place_of_layouts_that_are_refused() -> None:
+    with refused(
+        "times: a: layout sparse_bsr: blocks are not supported: must be strided, COO, CSR or CSC"
+    ):
+        module_program(module(times), (torch.eye(4).to_sparse_bsr((2, 2)), OTHER), {"a": "dd"})
+
+
+def test_sparse_tensors_that_are_views() -> None:
+    """A format is that of the tensor that is computed, which may lie another way; that of an input
+    stays."""
+
+    def forward(self, a, x):
+        return (a * a).t() @ x, x.to_sparse() @ x.t()
+
+    model = require_same(module(forward), compressed_rows(MATRIX), OTHER[:3])
+    found = formats(model)
+    assert (found["a"], found["x"], found["mul"]) == ("ds01", "dd01", "ds01")
+
+
 @pytest.mark.parametrize(
     "value, problem",
     [

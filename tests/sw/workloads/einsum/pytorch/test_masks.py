@@ -491,6 +491,9 @@ def test_masks_of_modules_with_others(mask: torch.Tensor) -> None:
 
     model = require_same(with_buffer(forward, mask), X, Y, MASK.clone())
     assert "add_1_other" in model.parameters
+    is_all = bool(mask.all())
+    assert ("m_pattern(i,j)*masked_fill_mask(i,j)" in " ".join(lines(model))) != is_all
+    assert sum("log(" in line for line in lines(model)) == (not is_all)
 
 
 def test_what_is_masked_beside_others() -> None:
@@ -507,7 +510,7 @@ def test_what_is_masked_beside_others() -> None:
 
     def twice(self, x, y, m):
         one = scores(x, y, m)
-        return torch.add(x @ y.T, one, alpha=2).exp(), torch.add(one, x @ y.T, alpha=2).exp()
+        return torch.add(x @ x.T, one, alpha=2).exp(), torch.add(one, x @ x.T, alpha=2).exp()
 
     require_same(module(twice), X, Y, MASK)
 
@@ -544,6 +547,7 @@ def test_choices_among_numbers() -> None:
             torch.where(m, 0.0, 0.0) + x[:, :1],
             torch.where(m, torch.tensor([[0.0], [1], [2], [3], [4], [5]]), torch.tensor(0.0)),
             torch.where(m, self.mask, x[:, :1]),
+            torch.where(m, torch.eye(SIZE) > 0, x[:, :1]),
         )
 
     found = lines(require_same(with_buffer(forward, INFINITY.exp() + 1), X, MASK))
