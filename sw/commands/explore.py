@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -56,6 +57,21 @@ class Numbers(click.ParamType):
         return tuple(dict.fromkeys(int(part) for part in parts))
 
 
+class Factor(click.FloatRange):
+    """A finite number from 1."""
+
+    def __init__(self) -> None:
+        super().__init__(min=1)
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> float:
+        found = float(super().convert(value, parameter, context))
+        if not math.isfinite(found):
+            self.fail(f"{value!r}: must be a finite number.", parameter, context)
+        return found
+
+
 class Sparsities(click.ParamType):
     """Shares of zeros by name, as ``adj=0.998,x=0.9``."""
 
@@ -66,16 +82,19 @@ class Sparsities(click.ParamType):
     ) -> dict[str, float]:
         if isinstance(value, dict):
             return value
-        found = {}
+        found: dict[str, float] = {}
         for part in value.split(","):
-            name, equals, share = part.partition("=")
+            name, _, share = (each.strip() for each in part.partition("="))
             try:
-                found[name.strip()] = float(share)
+                number = float(share)
             except ValueError:
-                equals = ""
-            if not equals or not name.strip() or not 0 <= found[name.strip()] <= 1:
+                number = math.nan
+            if not name or not 0 <= number <= 1:
                 problem = "must be a name and a share of zeros from 0 to 1, as adj=0.998"
                 self.fail(f"{part!r}: {problem}.", parameter, context)
+            if name in found:
+                self.fail(f"{part!r}: {name} is given twice.", parameter, context)
+            found[name] = number
         return found
 
 
@@ -105,7 +124,7 @@ class Sparsities(click.ParamType):
 )
 @click.option(
     "--keep",
-    type=click.FloatRange(min=1),
+    type=Factor(),
     metavar="FACTOR",
     help="With --search, leave schedules out that are taken to need more than FACTOR times the "
     "cycles of another, and no fewer blocks.  [default: 1.25]",
@@ -206,9 +225,10 @@ def explore(
     target = sweep.configuration.target
     require_limits([target], max_cycles)
     _check_area(target, config, area)
+    options = own_options(target, "explore", own)
     if is_search:
         explorer_of(sweep)
-        for name in own:
+        for name in options:
             flag = next(each.flag for each in target.command_line.options if each.name == name)
             raise click.UsageError(f"{flag}: schedules say so: not for --search.")
     job = Job(
@@ -220,7 +240,7 @@ def explore(
         tensors,
         sizes,
         seed,
-        own_options(target, "explore", own),
+        options,
         max_cycles,
         area,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from gnarl.sw.runtime.explore.identity import identity
 from gnarl.sw.runtime.explore.outcome import DEFECT, LEFT_OUT, RESULT, STOPPED
 from gnarl.sw.runtime.explore.picture import draw_points
 from gnarl.sw.runtime.explore.points import Points, point_name
-from gnarl.sw.runtime.explore.schedules import Search, crossed, find_schedules
+from gnarl.sw.runtime.explore.schedules import Search, crossed, find_schedules, search_identity
 from gnarl.sw.runtime.explore.sweep import Point, Sweep
 from gnarl.sw.runtime.report.stages import Stages, quiet
 from gnarl.sw.runtime.run.session import is_program, read_workload
@@ -124,19 +125,18 @@ def explore(
             text = f"is there without {results_file.NAME}: must be another folder"
             raise WorkloadError(f"{folder / name}: {text}")
     common = job.task()
-    known = identity(sweep, common)
-    folder.mkdir(parents=True, exist_ok=True)
-    if search is not None:
-        known["search"] = search.to_json()
-        if path.exists():
-            results_file.require_same(path, known)
-        with stages("estimate") as advance:
-            workload = read_job(sweep, job)
-            schedules = find_schedules(sweep, workload, search, known, folder, advance)
-        sweep = crossed(sweep, schedules, search)
-    with results_file.opened(path, known, len(sweep.points)) as results:
-        _run_rest(sweep, common, results, run, stages, show)
-        found = [results.found[at] for at in range(len(sweep.points))]
+    known = identity(sweep, common) | search_identity(search)
+    with _made(folder):
+        if search is not None:
+            if path.exists():
+                results_file.require_same(path, known)
+            with stages("estimate") as advance:
+                workload = read_job(sweep, job)
+                schedules = find_schedules(sweep, workload, search, known, folder, advance)
+            sweep = crossed(sweep, schedules, search)
+        with results_file.opened(path, known, len(sweep.points)) as results:
+            _run_rest(sweep, common, results, run, stages, show)
+            found = [results.found[at] for at in range(len(sweep.points))]
     points = Points(
         sweep.configuration.name,
         job.source,
@@ -152,10 +152,30 @@ def explore(
     write_text(folder / JSON, json.dumps(points.to_json(), allow_nan=False) + "\n")
     for text in dict.fromkeys(text for result in found for text in result.get("warnings", ())):
         warnings.warn(text, InputWarning, stacklevel=2)
-    if found and all(result["error"] for result in found):
-        name = point_name(sweep.points[0].values)
-        raise ExploreError(f"{path}: no point ran; the first, {name}: {found[0]['error']}")
+    if search is None or search.sparsities is None:
+        _require_one_that_ran(path, sweep, found)
     return points
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """A folder to write to. What is made of it and above goes again if nothing is written."""
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # not empty
+            for each in new:
+                each.rmdir()
+
+
+def _require_one_that_ran(path: Path, sweep: Sweep, found: Sequence[Mapping[str, Any]]) -> None:
+    """Raises ``ExploreError`` if all points have errors that were to run."""
+    to_run = [at for at, result in enumerate(found) if not result.get(LEFT_OUT)]
+    if all(found[at]["error"] for at in to_run):
+        name, error = point_name(sweep.points[to_run[0]].values), found[to_run[0]]["error"]
+        raise ExploreError(f"{path}: no point ran; the first, {name}: {error}")
 
 
 def _run_rest(
@@ -177,7 +197,7 @@ def _run_rest(
         if at in results.found:
             continue
         if point.error:
-            keep(at, {"error": point.error})
+            keep(at, {"error": point.error, **_scheduled(point)})
         elif point.schedule is not None and point.schedule.is_left_out:
             results.add(at, {"error": None, LEFT_OUT: True, **_scheduled(point)})
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from gnarl.hw.lib.errors import short
 from gnarl.sw.runtime.explore.outcome import LEFT_OUT
 from gnarl.sw.runtime.explore.points import Points, point_name
 from gnarl.sw.runtime.report.timeline import PALETTE, save_figure, set_title
@@ -21,6 +22,9 @@ _MOST_BARS = 60
 
 _MOST_NAMES = 20
 """Beyond which marked points have no names."""
+
+_LONGEST_NAME = 60
+"""Characters of a bar's name, at most."""
 
 
 def draw_points(points: Points, path: Path) -> None:
@@ -103,7 +107,7 @@ def _bars(axes: Any, rows: list[dict[str, Any]]) -> None:
     colors = [PALETTE[3] if row["pareto"] else PALETTE[2] for row in rows]
     drawn = axes.barh(places, [row["cycles"] for row in rows], color=colors)
     if len(rows) <= _MOST_BARS:
-        names = [point_name(row["point"]) for row in rows]
+        names = [short(point_name(row["point"]), _LONGEST_NAME) for row in rows]
         axes.bar_label(drawn, [f"{row['cycles']:,}" for row in rows], padding=3, fontsize=9)
         axes.set_yticks(places, names, parse_math=False)
     else:

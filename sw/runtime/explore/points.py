@@ -11,6 +11,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -46,6 +47,9 @@ MARK = "◆"
 
 _LONG = 20
 """Characters of a value that is long."""
+
+_WIDE = 1000
+"""Columns of a table, at most: in a narrower page its values would be cut."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,10 @@ class Points:
     def print(self, console: Console) -> None:
         """The page: a table, and why points did not run."""
         console.print(Text.assemble("\n", (self.workload, "bold"), f" on {self.config}"))
-        console.print(self._table(), crop=False)
+        table = self._table()
+        wide = console.options.update(max_width=_WIDE)
+        table.width = Measurement.get(console, wide, table).maximum
+        console.print(table, crop=False)
         for values, result in zip(self.values, self.results, strict=True):
             problem = result["error"] or result.get("difference")
             if problem:
@@ -161,14 +168,15 @@ class Points:
             if not result.get(LEFT_OUT) or self._none_ran:
                 cells = [Path(result["schedule"]).stem] if self.has_schedules else []
                 for field in self.fields:
-                    cells.append(letters.get(field, {}).get(values[field]) or str(values[field]))
+                    text = str(values[field])
+                    cells.append(letters.get(field, {}).get(text, text))
                 mark = MARK if is_best else ""
                 table.add_row(mark, *cells, *self._figures(result), _verdict(result))
         return table
 
-    def _letters(self) -> dict[str, dict[Any, str]]:
+    def _letters(self) -> dict[str, dict[str, str]]:
         """Letters for the values of schedules' fields of which some are long."""
-        found: dict[str, dict[Any, str]] = {}
+        found: dict[str, dict[str, str]] = {}
         for field in self.fields:
             values = list(dict.fromkeys(str(each[field]) for each in self.values))
             if self.has_schedules and max(map(len, values)) > _LONG and len(values) <= 26:
@@ -177,7 +185,7 @@ class Points:
 
     @property
     def _none_ran(self) -> bool:
-        return all(result.get(LEFT_OUT) for result in self.results)
+        return all(result.get(LEFT_OUT) or result["error"] for result in self.results)
 
     def _figures(self, result: Mapping[str, Any]) -> list[str]:
         area = result.get("area") or {}

@@ -38,10 +38,13 @@ class Search:
     keep: float
     sparsities: Mapping[str, float] | None
 
-    def to_json(self) -> dict[str, Any]:
-        """What makes two searches the same."""
-        sparsities = None if self.sparsities is None else dict(self.sparsities)
-        return {"lanes": list(self.lanes), "keep": self.keep, "sparsities": sparsities}
+
+def search_identity(search: Search | None) -> dict[str, Any]:
+    """What makes two searches the same, and none another than any; JSON's types only."""
+    if search is None:
+        return dict.fromkeys(("search", "lanes", "keep", "estimate"))
+    estimate = None if search.sparsities is None else dict(search.sparsities)
+    return {"search": True, "lanes": list(search.lanes), "keep": search.keep, "estimate": estimate}
 
 
 def explorer_of(sweep: Sweep) -> Explorer:
@@ -67,7 +70,7 @@ def find_schedules(
     same ``identity``. Raises ``GnarlError`` as ``Explorer.alternatives`` does."""
     explorer = explorer_of(sweep)
     path = folder / NAME
-    known = _read(path, identity)
+    known = _read(path, identity, explorer)
     if known is not None:
         return known
     found = explorer.alternatives(
@@ -97,7 +100,7 @@ def schedule_name(number: int, explorer: Explorer) -> str:
     return f"{FOLDER}/{number:03}{explorer.suffix}"
 
 
-def _read(path: Path, identity: Mapping[str, Any]) -> list[Alternative] | None:
+def _read(path: Path, identity: Mapping[str, Any], explorer: Explorer) -> list[Alternative] | None:
     """The schedules that were found before, if they were for the same. Raises ``WorkloadError`` for
     a file that is none of these."""
     if not path.exists():
@@ -106,13 +109,24 @@ def _read(path: Path, identity: Mapping[str, Any]) -> list[Alternative] | None:
         content = json.loads(path.read_text())
         if content["of"] != identity:
             return None
-        return [
-            Alternative(each["values"], each["schedule"], Estimated(**each["estimate"]))
-            for each in content["schedules"]
-        ]
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        found = [_alternative(each, explorer) for each in content["schedules"]]
+        if not found:
+            raise ValueError("a search finds some")
+        return found
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         text = "not schedules of gnarl explore, or damaged: must be another folder"
         raise WorkloadError(f"{path}: {text}") from None
+
+
+def _alternative(entry: Mapping[str, Any], explorer: Explorer) -> Alternative:
+    """Raises for what ``find_schedules`` does not write, as ``_read`` expects it to."""
+    values, schedule, estimate = entry["values"], entry["schedule"], entry["estimate"]
+    texts, numbers = [*values.values(), schedule], estimate.values()
+    if not all(isinstance(text, str) for text in texts) or [*values] != [*explorer.fields]:
+        raise TypeError("must be texts of the explorer's fields")
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise TypeError("must be whole numbers")
+    return Alternative(values, schedule, Estimated(**estimate))
 
 
 def crossed(sweep: Sweep, found: Sequence[Alternative], search: Search) -> Sweep:

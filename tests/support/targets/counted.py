@@ -39,6 +39,11 @@ class Order:
         """Numbers of the runs that have begun."""
         return [int(word) for word in self._log.read_text().split()] if self._log.exists() else []
 
+    def searches(self) -> list[list[Any]]:
+        """Number, lanes and sparsities of each search for plans."""
+        log = self._log.with_suffix(".searches")
+        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
     def go(self) -> None:
         """Runs wait no longer."""
         self._log.with_suffix(".go").touch()

@@ -2,7 +2,9 @@
 
 A workload is a JSON file: ``log``, a file that each run appends its ``number`` to; ``waits``,
 numbers of runs that wait for the file ``log`` with ``.go`` behind it; ``kills``, those that kill
-their process as often as it says, by number; ``refuses``, numbers for which it has no room.
+their process as often as it says, by number; ``refuses``, numbers for which it has no room;
+``plans``, by name, those that a search finds: ``times`` which cycles they take, what they are
+``estimated`` to take, and their ``blocks``.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +31,8 @@ from gnarl.sw.runtime.target.command_line import CommandLine
 from gnarl.sw.runtime.target.compiler import Compiler
 from gnarl.sw.runtime.target.contract import Target
 from gnarl.sw.runtime.target.executor import Executor
+from gnarl.sw.runtime.target.explorer import Alternative, Estimated, Explorer
+from gnarl.sw.runtime.target.option import TargetOption
 from gnarl.sw.runtime.target.presenter import Presenter
 from gnarl.sw.runtime.target.reader import FileReader
 
@@ -82,18 +87,26 @@ class CountedCompiler(Compiler[CountedConfig, Order]):
             raise CapacityError(f"number = {config.number}: this order has no room")
         _act(workload.text, config.number)
         x, y = (TensorSpec(name, (3,), "float32") for name in ("x", "y"))
-        counts = {"operations": 3}
+        plan = options.get("plan")
+        counts = {"operations": 3, "times": workload.text["plans"][plan]["times"] if plan else 1}
         return Program.of_one_launch(
             config, workload.name, (x,), (y,), statistics=counts, schema=self.schema
         )
+
+
+class Job(NamedTuple):
+    """What a run is given: ``times`` what its configuration takes."""
+
+    numbers: np.ndarray
+    times: int
 
 
 class CountedMachine:
     def __init__(self, config: CountedConfig) -> None:
         self._config = config
 
-    def load(self, job: np.ndarray) -> None:
-        self._numbers = job
+    def load(self, job: Job) -> None:
+        self._job = job
 
     def start(self) -> None:
         pass
@@ -102,17 +115,17 @@ class CountedMachine:
         pass
 
     def read(self) -> Finished:
-        return Finished({"y": self._numbers}, 10 * self._config.number // self._config.lanes, {})
+        return Finished({"y": self._job.numbers}, cycles_of(self._config, self._job.times), {})
 
     def close(self) -> None:
         pass
 
 
-class CountedExecutor(Executor[CountedConfig, np.ndarray]):
+class CountedExecutor(Executor[CountedConfig, Job]):
     backends = ("model",)
 
-    def job(self, program: Any, launch: Any, tensors: Any, **options: Any) -> np.ndarray:
-        return np.asarray(tensors["x"], np.float32)
+    def job(self, program: Any, launch: Any, tensors: Any, **options: Any) -> Job:
+        return Job(np.asarray(tensors["x"], np.float32), launch.statistics["times"])
 
     def machine(
         self, hardware: Any, backend: str, *, waves: Any, port: Any, stages: Any
@@ -121,6 +134,45 @@ class CountedExecutor(Executor[CountedConfig, np.ndarray]):
 
     def golden(self, program: Program, tensors: Any) -> dict[str, np.ndarray]:
         return {"y": np.asarray(tensors["x"], np.float32)}
+
+
+class CountedExplorer(Explorer):
+    """Finds an order's plans, and notes that it has searched."""
+
+    fields = ("plan",)
+    suffix = ".txt"
+
+    def alternatives(
+        self,
+        workload: Order,
+        config: TargetConfig,
+        *,
+        lanes: Sequence[int],
+        sparsities: Mapping[str, float] | None,
+        advance: Callable[[float], None],
+    ) -> list[Alternative]:
+        assert isinstance(config, CountedConfig)
+        with Path(workload.text["log"]).with_suffix(".searches").open("a") as file:
+            file.write(f"{json.dumps([config.number, list(lanes), sparsities])}\n")
+        plans = workload.text.get("plans", {})
+        if not plans:
+            raise WorkloadError(f"{workload.name}: has no plans")
+        advance(1.0)
+        return [
+            Alternative(
+                {"plan": name},
+                name,
+                Estimated(cycles_of(config, plan["estimated"]), 3, 24, plan["blocks"]),
+            )
+            for name, plan in plans.items()
+        ]
+
+    def options(self, schedule: str, name: str) -> dict[str, Any]:
+        return {"plan": schedule}
+
+
+def cycles_of(config: CountedConfig, times: int) -> int:
+    return 10 * times * config.number // config.lanes
 
 
 def _act(order: dict[str, Any], number: int) -> None:
@@ -134,12 +186,15 @@ def _act(order: dict[str, Any], number: int) -> None:
         time.sleep(0.01)
 
 
+_PLAN = TargetOption("--plan", commands=("compile",), help="What a run takes.")
+
 TARGET = Target(
     configuration=CountedConfig,
     reader=CountedReader(),
     compiler=CountedCompiler(),
     executor=CountedExecutor(),
-    presenter=Presenter[np.ndarray](),
+    presenter=Presenter[Job](),
     configurations=Path(__file__).parent / "counted_configurations",
-    command_line=CommandLine("a file of what runs do"),
+    command_line=CommandLine("a file of what runs do", (_PLAN,)),
+    explorer=CountedExplorer(),
 )

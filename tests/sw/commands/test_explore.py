@@ -241,7 +241,9 @@ def test_bad_arguments(tmp_path: Path, here: None) -> None:
     assert refusal(tmp_path, *given, "--sweep", "number=0,1") == (
         "gnarl: --sweep number=0: number = 0: must be a whole number from 1 to 99"
     )
-    assert refusal(tmp_path, *given) == f"gnarl explore: Missing option '--sweep'.{see}"
+    assert refusal(tmp_path, *given) == (
+        f"gnarl explore: Missing option '--sweep' or '--search'.{see}"
+    )
     number = ("--sweep", "number=1")
     assert refusal(tmp_path, *given, *number, "--backend", "rtl") == (
         f"gnarl explore: --backend rtl: points of target counted run on model.{see}"
@@ -270,7 +272,7 @@ def test_bad_arguments(tmp_path: Path, here: None) -> None:
 TASK = {
     **{"version": __version__, "config": "counted", "overrides": [], "swept": ["number=4"]},
     **{"backend": "model", "values": None, "tensors": {}, "sizes": {}, "seed": 0, "options": {}},
-    **{"max_cycles": None, "area": False, "allow_python": False},
+    **{"max_cycles": None, "area": False, "allow_python": False, "schedule": None},
 }
 
 

@@ -14,18 +14,15 @@ from gnarl.sw.workloads.tensor.tensor import DENSE_LIMIT, Tensor
 
 
 def random_inputs(model: SamModel, sparsities: Mapping[str, float]) -> dict[str, Any]:
-    """The model's inputs, of which those with a sparsity have entries at random places.
+    """The model's inputs, of which those with a sparsity have entries at random places; masks and
+    pruned weights are parameters.
 
     Every coordinate of such a tensor is as likely to have one as any other; the same for every
     call. Raises ``WorkloadError`` for a tensor that is no input of random numbers, and a sparsity
     that is none.
     """
     of_hosts = inputs_of_hosts(model.program.statements)
-    own_names = [
-        name
-        for name in model.program.inputs
-        if name not in model.parameters and name not in of_hosts
-    ]
+    own_names = [name for name in model.program.inputs if name not in of_hosts]
     names = [model.names.get(name, name) for name in own_names]
     found: dict[str, Any] = {**model.inputs}
     for number, (name, sparsity) in enumerate(sparsities.items()):
@@ -36,10 +33,7 @@ def random_inputs(model: SamModel, sparsities: Mapping[str, float]) -> dict[str,
                 "which random ones would not suit: must be left out"
             )
         if own not in own_names:
-            kind = "a parameter" if own in model.parameters else "no input"
-            raise WorkloadError(
-                f"--estimate {name}: {kind}; the model's inputs are {', '.join(names)}"
-            )
+            raise WorkloadError(f"--estimate {name}: no input; the model has {', '.join(names)}")
         if not 0 <= sparsity <= 1:
             raise WorkloadError(
                 f"--estimate {name}={sparsity}: must be a share of zeros from 0 to 1"

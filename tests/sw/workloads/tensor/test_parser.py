@@ -194,11 +194,14 @@ def test_a_tensor_may_stand_twice() -> None:
             "index i is missing in the loop order; it must name every index",
         ),
         ("x(i)=b(i) -s=reorder(i) -s=reorder(i)", 28, "there is a loop order already; give one -s"),
-        (
-            "x(i)=b(i) -s=parallelize(i,17)",
-            14,
-            "-s=parallelize(i,17) must be parallelize(i,N) with an index and N lanes, 2 to 16, or "
-            "a product of two such numbers up to 64",
+        *(
+            (
+                f"x(i)=b(i) -s=parallelize(i,{lanes})",
+                14,
+                f"-s=parallelize(i,{lanes}) must be parallelize(i,N) with an index and N lanes, "
+                "2 to 16, or a product of two such numbers up to 64",
+            )
+            for lanes in (0, 1, 17, 66)
         ),
         (
             "x(i)=b(i) -s=parallelize(k,2)",

@@ -75,19 +75,16 @@ def test_other_inputs_keep_their_values() -> None:
     assert found["v"].shape == (0,)
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("B", "no input"),
-        ("y", "no input"),
-        ("t", "no input"),
-        ("", "no input"),
-        ("fc.weight", "a parameter"),
-        ("W", "a parameter"),
-    ],
-)
-def test_tensors_that_are_no_inputs(name: str, problem: str) -> None:
-    with refused(f"--estimate {name}: {problem}; the model's inputs are A, X, s, fc.bias"):
+def test_parameters_have_sparsities_too() -> None:
+    """As masks and pruned weights do."""
+    own = model()
+    found = random_inputs(own, {"fc.weight": 1.0})
+    assert found["W"].nnz == 0 and found["W"].shape == own.shapes["W"]
+
+
+@pytest.mark.parametrize("name", ["B", "y", "t", ""])
+def test_tensors_that_are_no_inputs(name: str) -> None:
+    with refused(f"--estimate {name}: no input; the model has A, X, s, fc.weight, fc.bias"):
         random_inputs(model(), {"A": 0.5, name: 0.5})
 
 
