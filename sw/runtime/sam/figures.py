@@ -25,7 +25,7 @@ from gnarl.sw.runtime.sam.image import Operands, is_model
 from gnarl.sw.runtime.sam.lane_loads import RunLanes, run_lanes
 from gnarl.sw.runtime.sam.traffic import Traffic, stored_bytes, tensor_bytes, traffic
 
-_SHOWN = 8
+_SHOWN = 6
 
 _SAMPLES = 2000
 """At most as many of a simulation: more than a picture shows."""
