@@ -13,8 +13,8 @@ from gnarl.hw.sam.block_types import COMPRESSED, DENSE
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
-_MAX_BYTES = 2**63 - 1
-"""Bytes of an array of NumPy, where dimensions of 0 count as 1."""
+_TOO_MANY_BYTES = 2**63
+"""Bytes that no array of NumPy has, where dimensions of 0 count as 1."""
 
 _BLOCKS = ("sparse_bsr", "sparse_bsc")
 
@@ -61,7 +61,7 @@ def entries_of(name: str, tensor: Any, finite: bool = True) -> Tensor:
     format_of(name, tensor)
     if tensor.is_complex() or tensor.is_quantized:
         raise WorkloadError(f"{name} is {tensor.dtype}: must be of real numbers")
-    if math.prod(filter(None, tensor.shape)) * np.float64().nbytes > _MAX_BYTES:
+    if math.prod(filter(None, tensor.shape)) * np.float64().nbytes >= _TOO_MANY_BYTES:
         raise WorkloadError(f"{name} has shape {tuple(tensor.shape)}: NumPy has none that large")
     tensor = tensor.detach().cpu()
     try:

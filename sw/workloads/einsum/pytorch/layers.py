@@ -59,13 +59,13 @@ class _Layers:
         """The layer of each statement, none below those of its operands."""
         places: dict[str, int] = {}
         for each in self._statements:
-            made = max((places.get(access.tensor, -1) for access in each.operands), default=-1)
-            own, following = self._own.get(each.name), self._next.get(each.name, -1)
+            made = max([-1, *(places[a.tensor] for a in each.operands if a.tensor in places)])
+            own, following = self._own.get(each.name), self._next.get(each.name)
             # A product that joined a child behind another that takes it would be in a circle.
             joins = _is_product(each) and self._takers.get(each.name) == following
             if own is None and (joins or made == -1):
                 own = following
-            places[each.name] = max(made, -1 if own is None else own)
+            places[each.name] = made if own is None else max(made, own)
         return places
 
     def _reached(self, passes: Callable[[AnyStatement], bool]) -> dict[str, int]:

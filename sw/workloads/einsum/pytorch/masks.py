@@ -240,7 +240,7 @@ def _rising(name: str, element: Callable[..., Any], is_sum: bool) -> Operator:
         one, other = (_ready(step, each) for each in (x, y))
         if _is_masked(other) and name in _SUMS and not named:
             one, other = other, one
-        rises = is_sum or (isinstance(other, int | float) and other > 0)
+        rises = is_sum or (isinstance(other, float) and other > 0)
         if _is_masked(one) and not _is_masked(other) and rises:
             return keeping(step, partial(element, **named), one, other)
         both = [

@@ -135,9 +135,10 @@ def test_operators(forward: Callable[..., Any], problem: str) -> None:
         module_program(module(forward), (MATRIX,))
 
 
-def test_unknown_operators_name_those_that_are_supported() -> None:
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_unknown_operators_name_those_that_are_supported(is_constant: bool) -> None:
     def forward(self, x):
-        return x.cumsum(0)
+        return torch.ones(4, 3).cumsum(0) * x if is_constant else x.cumsum(0)
 
     with pytest.raises(WorkloadError) as raised:
         module_program(module(forward), (MATRIX,))
