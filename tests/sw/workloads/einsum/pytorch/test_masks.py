@@ -634,3 +634,21 @@ def test_masks_that_are_refused(
 ) -> None:
     with pytest.raises(WorkloadError, match=rf"^test_masks\.py:\d+: {re.escape(problem)}$"):
         require_same(with_buffer(forward, mask), X, MASK)
+
+
+@pytest.mark.parametrize(
+    "rise",
+    [
+        lambda one, x: x + one,
+        lambda one, x: one - x,
+        lambda one, x: one * 0.5,
+        lambda one, x: one / 2,
+    ],
+)
+def test_what_rises_stays_under_its_mask(rise: Callable[..., Any]) -> None:
+    """No infinity is computed."""
+
+    def forward(self, x, y, m):
+        return rise(scores(x, y, m), x[:, :1]).softmax(-1)
+
+    assert "log(" not in " ".join(lines(require_same(module(forward), X, Y, FULL)))
