@@ -27,8 +27,8 @@ def part_of(
     shapes, formats
         of all tensors, by name; those that the region alone takes may lack formats.
     fixed
-        whether inputs of the program are stored in these formats; else dense ones are stored to
-        suit the region. What other statements leave is, in any case.
+        whether inputs of the program, and what the host makes, are stored in these formats; else
+        dense ones are stored to suit the region. What other regions leave is, in any case.
 
     Raises ``WorkloadError`` where the host makes a tensor of what the region computes, and the
     region takes that.
@@ -48,7 +48,7 @@ def part_of(
     stored = {
         name: each.notation
         for name, each in own.items()
-        if each.order and (fixed or name in program)
+        if each.order and (fixed or program.einsum(name) is not None)
     }
     schedule = Schedule(formats=stored, regions=(region,))
     return SamModel(program.name, made, shapes, {}, {}, {}), schedule
