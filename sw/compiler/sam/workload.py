@@ -45,6 +45,8 @@ class SamModel:
         values of all inputs, as far as they are there.
     names
         what users call tensors, by name: ``conv1.weight`` for ``conv1_weight``.
+    whole
+        the program that it is a part of: what indices are called follows from that.
     """
 
     name: str
@@ -53,6 +55,7 @@ class SamModel:
     parameters: Mapping[str, Tensor]
     inputs: Mapping[str, Operand]
     names: Mapping[str, str]
+    whole: EinsumProgram | None = None
 
     def own_name(self, name: str) -> str:
         """The program's name of a tensor that users call so."""

@@ -83,6 +83,8 @@ class Fusion:
         of products that the program has already, as schedules say them.
     may_copy
         whether what no order of loops suits as it is stored may be stored once more.
+    whole
+        the program that this one is a part of, if it is one; see ``views_of``.
     """
 
     program: EinsumProgram
@@ -91,6 +93,7 @@ class Fusion:
     may_cut: bool = False
     associations: tuple[str, ...] = ()
     may_copy: bool = False
+    whole: EinsumProgram | None = None
 
     @classmethod
     def of_statement(cls, statement: Statement) -> Fusion:
@@ -266,7 +269,7 @@ def _lower(fusion: Fusion, region: Region, before: Sequence[LoweredRegion]) -> L
     program = fusion.program
     formats = stored_formats(program, before)
     results = results_of(program, region.statements)
-    views = views_of(program, region.statements, results)
+    views = views_of(program, region.statements, results, fusion.whole)
     _require_sizes(views)
     if region.order:
         check_indices(views, region.order)

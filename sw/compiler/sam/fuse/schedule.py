@@ -188,7 +188,12 @@ def _applied(
     else:
         regions = _checked(program, schedule.regions)
     return Fusion(
-        program, tuple(regions), frozenset(fixed), not schedule.regions, schedule.associate
+        program,
+        tuple(regions),
+        frozenset(fixed),
+        not schedule.regions,
+        schedule.associate,
+        whole=model.whole,
     )
 
 

@@ -72,24 +72,38 @@ class Views:
         return replace(self, views=tuple(views))
 
 
-def views_of(program: EinsumProgram, statements: Sequence[str], results: Sequence[str]) -> Views:
+def views_of(
+    program: EinsumProgram,
+    statements: Sequence[str],
+    results: Sequence[str],
+    whole: EinsumProgram | None = None,
+) -> Views:
     """The views of a region of ``statements``, which writes ``results``.
+
+    whole
+        the program that ``program`` is a part of, whose tensors say which indices must have one
+        size; ``None``: it is whole.
 
     Raises ``WorkloadError`` for a tensor that it computes and takes along a diagonal.
     """
-    renaming = _Renaming(program, statements)
+    renaming = _Renaming(program, statements, _spaces(whole or program))
     found = {name: renaming.result(name) for name in reversed(results)}
     return Views(tuple(renaming.views.values()), tuple(found[name] for name in results))
 
 
 class _Renaming:
-    def __init__(self, program: EinsumProgram, statements: Sequence[str]) -> None:
+    def __init__(
+        self,
+        program: EinsumProgram,
+        statements: Sequence[str],
+        spaces: Mapping[tuple[str, str], int],
+    ) -> None:
         self._program = program
         self._inside = frozenset(statements)
         self._taken: set[str] = set()
         self._fresh = (f"u{number}" for number in count())
         self._known: dict[str, dict[tuple[str, ...], Access]] = {}
-        self._spaces = _spaces(program)
+        self._spaces = spaces
         self._space_of: dict[str, int] = {}
         self.views: dict[Access, View] = {}
 

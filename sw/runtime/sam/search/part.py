@@ -51,4 +51,4 @@ def part_of(
         if each.order and (fixed or program.einsum(name) is not None)
     }
     schedule = Schedule(formats=stored, regions=(region,))
-    return SamModel(program.name, made, shapes, {}, {}, {}), schedule
+    return SamModel(program.name, made, shapes, {}, {}, {}, program), schedule
