@@ -73,7 +73,7 @@ class Factor(click.FloatRange):
 
 
 class Sparsities(click.ParamType):
-    """Shares of zeros by name, as ``adj=0.998,x=0.9``."""
+    """Shares by name, as ``adj=0.998,x=0.9,adj*x=0.5``."""
 
     name = "sparsities"
 
@@ -90,7 +90,7 @@ class Sparsities(click.ParamType):
             except ValueError:
                 number = math.nan
             if not name or not 0 <= number <= 1:
-                problem = "must be a name and a share of zeros from 0 to 1, as adj=0.998"
+                problem = "must be a name and a share from 0 to 1, as adj=0.998"
                 self.fail(f"{part!r}: {problem}.", parameter, context)
             if name in found:
                 self.fail(f"{part!r}: {name} is given twice.", parameter, context)
@@ -135,7 +135,7 @@ class Sparsities(click.ParamType):
     type=Sparsities(),
     metavar="NAME=SHARE,…",
     help="With --search, run nothing, and estimate with inputs of which only these shares of "
-    "zeros are known.",
+    "zeros are known, and, by A*B=SHARE, of coordinates of A at which B has entries.",
 )
 @folder_option(
     "-o", "--output", "folder", required=True, help="Folder for results; one that has some goes on."

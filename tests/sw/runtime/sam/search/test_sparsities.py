@@ -110,3 +110,43 @@ def test_more_elements_than_there_can_be() -> None:
     own = replace(model(), shapes={"A": (2, DENSE_LIMIT)})
     with refused(f"--estimate A: {2 * DENSE_LIMIT:,} elements: must be at most {DENSE_LIMIT:,}"):
         random_inputs(own, {"A": 0.999})
+
+
+# Coordinates that meet.
+
+
+def met(**shares: float) -> Tensor:
+    own = replace(model(), shapes={**model().shapes, "A": (20, 50), "X": (50, 8)})
+    named = {name.replace("_", "*"): share for name, share in shares.items()}
+    found = random_inputs(own, named)["X"]
+    assert isinstance(found, Tensor)
+    return found
+
+
+def test_entries_lie_at_a_share_of_coordinates() -> None:
+    """A(i,k) and X(k,j) meet at k."""
+    found = met(A=0.9, X=0.8, A_X=0.3)
+    assert found.nnz == round(50 * 8 * 0.2)
+    rows = np.unique(found.coordinates[:, 0])
+    assert 12 <= len(rows) <= 15
+    assert len(np.unique(found.coordinates[:, 1])) == 8
+    places = [tuple(each) for each in found.coordinates.tolist()]
+    assert places == sorted({*places})
+    assert met(X=1.0, A_X=0.0).nnz == 0
+    assert len(np.unique(met(X=0.7, A_X=0.3).coordinates[:, 0])) == 15
+
+
+@pytest.mark.parametrize(
+    ("shares", "problem"),
+    [
+        ({"A": 0.9, "A_X": 0.5}, "A*X: must come with a share of zeros of X"),
+        ({"X": 0.5, "A_X": 0.25}, "X: 200 entries at rates of coordinates that leave 96 places: "
+         "rates together must be at least 0.5"),
+        ({"X": 0.5, "B_X": 0.5}, "B: no input; the model has A, X, s, fc.weight, fc.bias"),
+        ({"X": 0.5, "s_X": 0.5}, "s*X: no statement has both at one index"),
+        ({"X": 0.5, "A_X": 1.5}, "A*X=1.5: must be a share of coordinates that meet from 0 to 1"),
+    ],
+)  # fmt: skip
+def test_rates_that_cannot_be(shares: dict[str, float], problem: str) -> None:
+    with refused(f"--estimate {problem}"):
+        met(**shares)
