@@ -324,7 +324,7 @@ def test_values_that_are_tables(tmp_path: Path, here: None) -> None:
         *(
             (
                 f"--search --estimate {text}",
-                f"Invalid value for '--estimate': {part!r}: must be a name and a share of zeros "
+                f"Invalid value for '--estimate': {part!r}: must be a name and a share "
                 "from 0 to 1, as adj=0.998.",
             )
             for text, part in (
