@@ -35,6 +35,7 @@ from gnarl.sw.runtime.target.contract import AnyTarget
 
 if TYPE_CHECKING:
     from gnarl.sw.runtime.explore.explore import Runner
+    from gnarl.sw.runtime.explore.schedules import Search
 
 
 LANES = (1, 4, 16)
@@ -120,14 +121,15 @@ class Sparsities(click.ParamType):
     "--lanes",
     type=Numbers(),
     metavar="N,…",
-    help="With --search, numbers of lanes that outermost loops may have.  [default: 1,4,16]",
+    help="With --search, numbers of lanes that outermost loops may have.  "
+    f"[default: {','.join(map(str, LANES))}]",
 )
 @click.option(
     "--keep",
     type=Factor(),
     metavar="FACTOR",
     help="With --search, leave schedules out that are taken to need more than FACTOR times the "
-    "cycles of another, and no fewer blocks.  [default: 1.25]",
+    f"cycles of another, and no fewer blocks.  [default: {KEEP}]",
 )
 @click.option(
     "--estimate",
@@ -208,19 +210,14 @@ def explore(
     """
     from gnarl.sw.runtime.explore.explore import Job, read_job
     from gnarl.sw.runtime.explore.explore import explore as run_sweep
-    from gnarl.sw.runtime.explore.schedules import Search, explorer_of
+    from gnarl.sw.runtime.explore.schedules import explorer_of
     from gnarl.sw.runtime.explore.sweep import read_sweep
 
     if jobs is not None and cluster is not None:
         raise click.UsageError("--jobs: a cluster has as many as it has workers: not for --dask.")
     if not sweeps and not is_search:
         raise click.UsageError("Missing option '--sweep' or '--search'.")
-    search = None
-    if is_search:
-        search = Search(lanes or LANES, keep or KEEP, sparsities)
-    for flag, value in (("--lanes", lanes), ("--keep", keep), ("--estimate", sparsities)):
-        if value is not None and not is_search:
-            raise click.UsageError(f"{flag}: only with --search.")
+    search = _search(is_search, lanes, keep, sparsities)
     sweep = read_sweep(config, overrides, sweeps)
     target = sweep.configuration.target
     require_limits([target], max_cycles)
@@ -247,17 +244,34 @@ def explore(
     console = stderr()
     stages = ConsoleStages(console)
     with stages("load"):
-        read_job(sweep, job)
+        read = read_job(sweep, job)
     show: Callable[[str], None] = partial(console.print, highlight=False, soft_wrap=True)
     if not console.is_terminal:
         show = _dropped
     with _runner(jobs, cluster) as run:
-        points = run_sweep(sweep, job, folder, run, stages, show, search)
+        points = run_sweep(sweep, job, read, folder, run, stages, show, search)
     if as_json:
         print_result(json.dumps(points.to_json(), allow_nan=False) + "\n")
     else:
         print_result(page(points.print))
     return 0 if points.matches else DIFFERENT
+
+
+def _search(
+    is_search: bool,
+    lanes: tuple[int, ...] | None,
+    keep: float | None,
+    sparsities: dict[str, float] | None,
+) -> Search | None:
+    """The search that options ask for. Raises ``UsageError`` for options of one without it."""
+    from gnarl.sw.runtime.explore.schedules import Search
+
+    if is_search:
+        return Search(lanes or LANES, keep or KEEP, sparsities)
+    for flag, value in (("--lanes", lanes), ("--keep", keep), ("--estimate", sparsities)):
+        if value is not None:
+            raise click.UsageError(f"{flag}: only with --search.")
+    return None
 
 
 def _dropped(line: str) -> None:

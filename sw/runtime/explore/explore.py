@@ -100,6 +100,7 @@ def read_job(sweep: Sweep, job: Job) -> Any:
 def explore(
     sweep: Sweep,
     job: Job,
+    workload: Any,
     folder: Path,
     run: Runner,
     stages: Stages = quiet,
@@ -108,6 +109,8 @@ def explore(
 ) -> Points:
     """Runs those points of a sweep that ``folder`` has no results of; writes what all have given.
 
+    workload
+        what ``read_job`` gave.
     run
         what runs them.
     search
@@ -131,7 +134,6 @@ def explore(
             if path.exists():
                 results_file.require_same(path, known)
             with stages("estimate") as advance:
-                workload = read_job(sweep, job)
                 schedules = find_schedules(sweep, workload, search, known, folder, advance)
             sweep = crossed(sweep, schedules, search)
         with results_file.opened(path, known, len(sweep.points)) as results:

@@ -35,6 +35,7 @@ class LaunchWork:
         self.operands, self.index = operands, index
         self.graph = graph_of(operands.launch.sections)
         self.loops = trace(self.graph).loops
+        self._coordinates: dict[tuple[Walk, int], Positions] = {}
         self._products: dict[frozenset[tuple[Walk, int]], np.ndarray] = {}
         self._distinct: dict[tuple[frozenset[tuple[Walk, int]], int], np.ndarray] = {}
 
@@ -111,10 +112,6 @@ class LaunchWork:
                 walk.indices[:depth], coordinates_of(stored, depth)
             )
         return self._coordinates[walk, depth]
-
-    @cached_property
-    def _coordinates(self) -> dict[tuple[Walk, int], Positions]:
-        return {}
 
 
 def distinct(products: np.ndarray, most: int) -> np.ndarray:
