@@ -39,6 +39,7 @@ from gnarl.hw.sam.blocks.joins.bitvector_join import (
 )
 from gnarl.hw.sam.blocks.lookups.root import Root
 from gnarl.hw.sam.blocks.values.alu import Alu
+from gnarl.hw.sam.blocks.values.fold import Fold
 from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
 from gnarl.hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
 from gnarl.hw.sam.config import SamConfig
@@ -53,7 +54,8 @@ PATH = Path(__file__).parents[1] / "docs" / "sam_blocks.md"
 KIND_TEXTS = {
     CRD: "coordinates in a level: `index_bits` bits",
     REF: "references, which are positions in the next level or among the values: `index_bits` bits",
-    VAL: "values, in the configuration's number format",
+    VAL: "values, in the configuration's number format; or blocks of them, of several words, as "
+    "`1|2`",
     REPSIG: "repeat signals: data 0 is *once more*, a stop is *the next one*",
     BV: f"words of bitvectors, a bit for each of {BITVECTOR_BITS} coordinates",
 }
@@ -78,6 +80,8 @@ PARAMETER_TEXTS = {
     "with order 2",
     "lanes": "how many",
     "keep_empty": "every stop ends a fiber, also one right after another stop",
+    "words": "of a value: more than one of a block of values",
+    "along": "index whose neighbours are the words of a block",
     "lane": "which lane writes, where each has writers of its own; 0 where there are none",
 }
 
@@ -231,6 +235,8 @@ def latency(name: str, entry: Entry, config: SamConfig) -> str:
     kind = entry.component
     if kind is Alu:
         return "`stages` is `alu_stages` of the configuration"
+    if kind is Fold:
+        return "log2(`words`) times `alu_stages` of the configuration"
     if kind is FunctionBlock:
         return "see [functions](#functions)"
     if kind is SparseAccumulator:
@@ -310,9 +316,9 @@ def _host() -> str:
         "Behind the [common host port](dpu_isa.md#host-memory-map), with its registers: the window "
         "`settings`, a row for each setting of each block; of a fabric, `configuration`; then "
         "`BLOCK_ARRAY` for each array. Counters are `tokens_BLOCK_OUTPUT` for each output in use, "
-        "`operations_BLOCK` for each ALU, function, reduction and accumulator: values that the "
-        "first two gave and that the others took in, `reads_BLOCK_ARRAY` for each array that is "
-        "read: rows that its block asked for, `stalls_BLOCK`, cycles in which the block "
+        "`operations_BLOCK` for each ALU, function, fold, reduction and accumulator: values that "
+        "the first three gave and that the others took in, `reads_BLOCK_ARRAY` for each array that "
+        "is read: rows that its block asked for, `stalls_BLOCK`, cycles in which the block "
         "offered a token that was not taken, and `BLOCK_COUNT`. So a graph that makes a "
         "compressed vector of a dense one, with blocks `root`, `lookup`, `vals`, `write_crd` and "
         "`write_vals`, has these windows:\n\n"

@@ -35,6 +35,7 @@ from gnarl.hw.sam.blocks.streams.serializer import Serializer
 from gnarl.hw.sam.blocks.streams.val_drop import ValDrop
 from gnarl.hw.sam.blocks.streams.val_serializer import ValSerializer
 from gnarl.hw.sam.blocks.values.alu import Alu
+from gnarl.hw.sam.blocks.values.fold import Fold
 from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
 from gnarl.hw.sam.blocks.values.reduce import Reduce
 from gnarl.hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
@@ -218,6 +219,16 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
                 {"val": "1 2 S0 S0 3 S1 S1 4 S2 D", "crd": "0 1 2 S0 S0 5 S1 D"},
                 {"out_val": "3 0 3 S0 S0 4 S1 D"},
             ),
+        ),
+    ),
+    "fold": (
+        Entry(
+            Fold,
+            Example(
+                {"val": "1|2|4|8 N S0 3|0|0|-1 S1 D"},
+                {"out_val": "15 0 S0 2 S1 D"},
+            ),
+            {"words": 4, "along": "j"},
         ),
     ),
     "spaccumulator": (

@@ -36,6 +36,7 @@ from gnarl.hw.sam.blocks.streams.serializer import Serializer
 from gnarl.hw.sam.blocks.streams.val_drop import ValDrop
 from gnarl.hw.sam.blocks.streams.val_serializer import ValSerializer
 from gnarl.hw.sam.blocks.values.alu import Alu
+from gnarl.hw.sam.blocks.values.fold import Fold
 from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
 from gnarl.hw.sam.blocks.values.reduce import Reduce
 from gnarl.hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
@@ -173,6 +174,53 @@ def _value_blocks(name: str) -> dict[str, Spec]:
     return found
 
 
+def _blocks_of_values() -> dict[str, Spec]:
+    """Blocks of four words of 8 bits, as tokens in tests have 32."""
+    name, words = "float8_e4m3", 4
+    format = parse_format(name)
+    found = {
+        "array_values": Spec(
+            lambda: ArrayVals(WIDTH, format.width, ARRAY_WORDS, words=words),
+            partial(cases.array_values, format=name, words=words),
+        ),
+        "drop_values": Spec(
+            lambda: ValDrop(WIDTH, format, words),
+            partial(cases.drop_values, format=name, words=words),
+        ),
+        "relu": Spec(
+            lambda: FunctionBlock(format, "relu", words),
+            partial(cases.function, format=name, which=Function.RELU, words=words),
+        ),
+        "accumulator": Spec(
+            lambda: SparseAccumulator(
+                format, WIDTH, 1, ACCUMULATOR_WORDS, (True,), 3, value_words=words
+            ),
+            partial(cases.accumulate, format=name, full=(True,), words=words),
+        ),
+    }
+    for label, given in (("blocks", (4, 4)), ("right_word", (4, 1)), ("left_word", (1, 4))):
+        found[f"alu_{label}"] = Spec(
+            partial(Alu, format, 2, "mul", given),
+            partial(cases.alu, format=name, code=Operation.MUL, words=given),
+        )
+    for value_words in (1, words):
+        found[f"value_writer_of_{value_words}"] = Spec(
+            partial(ValueWriter, format, WIDTH, ARRAY_WORDS, words, value_words),
+            partial(cases.write_values, format=name, words=words, value_words=value_words),
+        )
+    for code, stages in ((Operation.ADD, 1), (Operation.MAX, 3)):
+        op = code.name.lower()
+        found[f"fold_{op}"] = Spec(
+            partial(Fold, format, op, words, stages),
+            partial(cases.fold, format=name, code=code, words=words),
+        )
+        found[f"reduce_{op}"] = Spec(
+            partial(Reduce, format, op, WIDTH, stages, words),
+            partial(cases.reduce, format=name, code=code, has_crd=True, words=words),
+        )
+    return found
+
+
 def _pipelined(stages: int) -> str:
     return f"_of_{stages}_stages" if stages > 1 else ""
 
@@ -200,6 +248,7 @@ GROUPS: dict[str, Callable[[], dict[str, Spec]]] = {
     "index": _index_blocks,
     "float32": _float_blocks,
     "fixed32": partial(_value_blocks, "fixed32.0"),
+    "blocks": _blocks_of_values,
 }
 
 BROKEN = "broken"

@@ -8,7 +8,7 @@ from cocotb_tests.lib.run import run_cocotb
 from cocotb_tests.sam.side_by_side import SideBySide
 from cocotb_tests.sam.specs import BROKEN, GROUPS, environment, specs_of
 
-SAMPLE = ["index", "fixed32", pytest.param("float32", marks=pytest.mark.slow)]
+SAMPLE = ["index", "fixed32", "blocks", pytest.param("float32", marks=pytest.mark.slow)]
 
 RUNS = 20
 """Of each block: as many as are enough to notice each block that is broken."""

@@ -27,6 +27,8 @@ MAX_LANES = 16
 """Of a block; a loop may have more, by trees of blocks."""
 SUM_LANES = (2, 4, 8, 16)
 """Lanes by which a loop may be summed: coordinates are dealt by their last bits."""
+BLOCK_WORDS = (1, 2, 4, 8, 16, 32, 64)
+"""Words of a value: one, or a block of values of neighbours along an index."""
 DEALERS = ("parallelizer", "crdparallelizer")
 """Types of blocks that deal what comes in at ``i`` to lanes."""
 
@@ -56,7 +58,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Array:
-    """A memory of a block: rows of ``words`` words, of ``index_bits`` or the value's width.
+    """A memory of a block: rows of ``words`` words, of ``index_bits`` or of the number format.
 
     ``writes``: the block writes it, else it reads it.
     """
@@ -146,9 +148,19 @@ _INDEX = Parameter("index", str, "")
 _TENSOR = Parameter("tensor", str, "")
 _LEVEL = Parameter("level", int, 0)
 _LANE = Parameter("lane", int, 0)
+_WORDS_OF_VALUE = Parameter("words", BLOCK_WORDS, 1)
+_ALONG = Parameter("along", str, "")
 _ANY = (CRD, REF, VAL)
 _SIZE = Setting("size")
 _WORDS = Setting("words", coordinates=BITVECTOR_BITS)
+
+
+def _read_values(parameters: Parameters) -> tuple[Array, ...]:
+    return (Array("vals", parameters["words"], of_values=True),)
+
+
+def _written_values(parameters: Parameters) -> tuple[Array, ...]:
+    return (Array("vals", parameters["words"], of_values=True, writes=True),)
 
 
 def _lookup_arrays(parameters: Parameters) -> tuple[Array, ...]:
@@ -259,7 +271,9 @@ BLOCK_TYPES: dict[str, BlockType] = {
             _ports("ref"),
             _ports("out_val"),
             _TENSOR,
-            arrays=_always(Array("vals", of_values=True)),
+            _WORDS_OF_VALUE,
+            _ALONG,
+            arrays=_read_values,
         ),
         _type(
             "alu",
@@ -273,6 +287,14 @@ BLOCK_TYPES: dict[str, BlockType] = {
             (*_ports("val"), Port("crd", (CRD,), optional=True)),
             _ports("out_val"),
             Parameter("op", REDUCTIONS, "add"),
+        ),
+        _type(
+            "fold",
+            _ports("val"),
+            _ports("out_val"),
+            Parameter("op", REDUCTIONS, "add"),
+            Parameter("words", BLOCK_WORDS[1:], 2),
+            _ALONG,
         ),
         _type(
             "spaccumulator",
@@ -319,7 +341,9 @@ BLOCK_TYPES: dict[str, BlockType] = {
             (),
             _TENSOR,
             _LANE,
-            arrays=_always(Array("vals", of_values=True, writes=True)),
+            _WORDS_OF_VALUE,
+            _ALONG,
+            arrays=_written_values,
             counts=_always("entries"),
         ),
     )

@@ -31,6 +31,7 @@ from gnarl.hw.sam.blocks.streams.serializer import Serializer
 from gnarl.hw.sam.blocks.streams.val_drop import ValDrop
 from gnarl.hw.sam.blocks.streams.val_serializer import ValSerializer
 from gnarl.hw.sam.blocks.values.alu import Alu
+from gnarl.hw.sam.blocks.values.fold import Fold
 from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
 from gnarl.hw.sam.blocks.values.reduce import Reduce
 from gnarl.hw.sam.blocks.values.sparse_accumulator import SparseAccumulator
@@ -65,6 +66,13 @@ def check_block(block: Block, config: SamConfig) -> None:
                 "for a bitvector level, whose rows hold its words"
             ]
         )
+    if block.parameters.get("words", 1) > 1 and config.memory != "local":
+        raise ConfigError(
+            [
+                f"block {block.name}: memory = {config.memory!r}: must be 'local' for blocks of "
+                f"values, whose rows have {block['words']} words"
+            ]
+        )
     if block.type == "function":
         try:
             check_function(config.number_format, getattr(Function, block["op"].upper()))
@@ -80,7 +88,9 @@ def input_widths(block: Block, graph: Graph, config: SamConfig) -> Widths:
     for name in block.inputs:
         edge = graph.drivers.get((block.name, name))
         if edge is not None:
-            found[name] = config.stream_width(graph.kind_of_stream(edge.source, edge.output))
+            kind = graph.kind_of_stream(edge.source, edge.output)
+            words = graph.shape_of_stream(edge.source, edge.output).words
+            found[name] = words * config.stream_width(kind)
     return found
 
 
@@ -119,7 +129,13 @@ def _accumulator(block: Block, widths: Widths, config: SamConfig) -> wiring.Comp
         config.accumulator_words,
         full,
         config.alu_stages,
+        _words(widths, "val", config),
     )
+
+
+def _words(widths: Widths, name: str, config: SamConfig) -> int:
+    """Words of the values that an input carries."""
+    return widths[name] // config.width
 
 
 def _of_width(kind: Any) -> Callable[[Block, Widths, SamConfig], wiring.Component]:
@@ -145,17 +161,33 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     ),
     "union": lambda block, widths, config: Union(config.index_bits, widths["ref0"], widths["ref1"]),
     "arrayvals": lambda block, widths, config: ArrayVals(
-        config.index_bits, config.width, config.array_words, _in_flight(config)
+        config.index_bits, config.width, config.array_words, _in_flight(config), block["words"]
     ),
-    "alu": lambda block, widths, config: Alu(config.number_format, config.alu_stages, block["op"]),
-    "function": lambda block, widths, config: FunctionBlock(config.number_format, block["op"]),
+    "alu": lambda block, widths, config: Alu(
+        config.number_format,
+        config.alu_stages,
+        block["op"],
+        (_words(widths, "val0", config), _words(widths, "val1", config)),
+    ),
+    "function": lambda block, widths, config: FunctionBlock(
+        config.number_format, block["op"], _words(widths, "val", config)
+    ),
     "reduce": lambda block, widths, config: Reduce(
-        config.number_format, block["op"], widths.get("crd"), config.alu_stages
+        config.number_format,
+        block["op"],
+        widths.get("crd"),
+        config.alu_stages,
+        _words(widths, "val", config),
+    ),
+    "fold": lambda block, widths, config: Fold(
+        config.number_format, block["op"], block["words"], config.alu_stages
     ),
     "spaccumulator": _accumulator,
     "crddrop": lambda block, widths, config: CrdDrop(widths["outer"], widths["inner"]),
     "crdhold": _of_width(CrdHold),
-    "valdrop": lambda block, widths, config: ValDrop(config.index_bits, config.number_format),
+    "valdrop": lambda block, widths, config: ValDrop(
+        config.index_bits, config.number_format, _words(widths, "val", config)
+    ),
     "crdtopoint": _of_width(CrdToPoint),
     "pointtocrd": _of_width(PointToCrd),
     "parallelizer": lambda block, widths, config: Parallelizer(widths["i"], block["lanes"]),
@@ -164,10 +196,14 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     ),
     "serializer": lambda block, widths, config: Serializer(widths["i0"], block["lanes"]),
     "valserializer": lambda block, widths, config: ValSerializer(
-        widths["crd"], config.width, block["lanes"]
+        widths["crd"], widths["i0"], block["lanes"]
     ),
     "fiberwrite": _writer,
     "valwrite": lambda block, widths, config: ValueWriter(
-        config.number_format, config.index_bits, config.array_words
+        config.number_format,
+        config.index_bits,
+        config.array_words,
+        block["words"],
+        _words(widths, "val", config),
     ),
 }

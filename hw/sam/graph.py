@@ -6,15 +6,15 @@ A graph says nothing of data: sizes and contents of tensors are set and loaded b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 from gnarl.hw.lib.errors import ConfigError, Violation, quoted
-from gnarl.hw.sam.block_types import BLOCK_TYPES, Array, BlockType, Port, Setting
+from gnarl.hw.sam.block_types import BLOCK_TYPES, VAL, Array, BlockType, Port, Setting
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,19 @@ class Block:
         return self.kind.counts(self.parameters)
 
 
+class ValueShape(NamedTuple):
+    """What a value is: one word, or a block of them, one of each neighbour ``along`` an index."""
+
+    words: int
+    along: str
+
+    def __str__(self) -> str:
+        return "1 word" if self.words == 1 else f"{self.words} words along {self.along}"
+
+
+ONE_WORD = ValueShape(1, "")
+
+
 DEPTHS = range(2, (1 << 16) + 1)
 """Depths that a queue may have."""
 
@@ -156,6 +169,38 @@ class Graph:
         if edge is None:
             edge = self.drivers[name, next(iter(block.inputs))]
         return self.kind_of_stream(edge.source, edge.output)
+
+    def shape_of_stream(self, name: str, output: str) -> ValueShape:
+        """What a value is that an output carries."""
+        return self._shapes[name, output]
+
+    def shape_of_input(self, name: str, input: str) -> ValueShape:
+        """What a value is that an input is given."""
+        edge = self.drivers[name, input]
+        return self._shapes[edge.source, edge.output]
+
+    @cached_property
+    def _shapes(self) -> dict[tuple[str, str], ValueShape]:
+        found: dict[tuple[str, str], ValueShape] = {}
+        for block in self._ordered:
+            given = {
+                name: found[edge.source, edge.output]
+                for name in block.inputs
+                if (edge := self.drivers.get((block.name, name))) is not None
+            }
+            for output, port in block.outputs.items():
+                shape = _shape_given(block, output, given) if VAL in port.kinds else ONE_WORD
+                found[block.name, output] = shape
+        return found
+
+    @property
+    def blocks_along(self) -> dict[str, int]:
+        """Words of blocks of values by the index that they lie along."""
+        return {
+            block["along"]: block["words"]
+            for block in self.blocks
+            if block.parameters.get("words", 1) > 1
+        }
 
     def index_of(self, name: str, output: str) -> str:
         """The index variable whose coordinates an output carries, or "" if none is known."""
@@ -248,6 +293,50 @@ _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 """Names of blocks: public names in Verilog, C++ and Python."""
 
 _SOURCES = {"o": "i0", "out_inner": "inner", "out_outer": "outer"}
+
+
+def _shape_given(block: Block, output: str, given: Mapping[str, ValueShape]) -> ValueShape:
+    """What a value is that an output carries, by those of the inputs."""
+    if block.type == "arrayvals":
+        return _own_shape(block)
+    if block.type == "fold":
+        return ONE_WORD
+    source = _SOURCES.get(output, output.removeprefix("out_"))
+    return given[source] if source in given else max(given.values(), default=ONE_WORD)
+
+
+def _own_shape(block: Block) -> ValueShape:
+    """What the values are that a block reads, writes or folds."""
+    return ValueShape(block["words"], block["along"]) if block["words"] > 1 else ONE_WORD
+
+
+def shape_violations(graph: Graph) -> Iterator[str]:
+    """Blocks that are given other values than they take."""
+    for block in graph.blocks:
+        if block.type not in ("alu", "fold", "valwrite"):
+            continue
+        given = {
+            name: graph.shape_of_input(block.name, name)
+            for name, port in block.inputs.items()
+            if port.kinds == (VAL,)
+        }
+        own = max(given.values()) if block.type == "alu" else _own_shape(block)
+        allowed = (own,) if block.type == "fold" else (ONE_WORD, own)
+        for name, shape in given.items():
+            if shape not in allowed:
+                wanted = " or ".join(map(str, dict.fromkeys(allowed)))
+                yield f"block {block.name}: {name} has values of {shape}: must be {wanted}"
+    first: dict[str, Block] = {}
+    for block in graph.blocks:
+        if (words := block.parameters.get("words", 1)) == 1:
+            continue
+        if not (along := block["along"]):
+            yield f"block {block.name}: words = {words}: along must name the index of its blocks"
+        elif first.setdefault(along, block)["words"] != words:
+            yield (
+                f"block {block.name}: words = {words}: must be {first[along]['words']}, as "
+                f"{first[along].name} has them along {along}"
+            )
 
 
 def _edge(source: str, target: str, depth: int | None = None) -> Edge:

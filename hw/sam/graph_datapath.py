@@ -12,7 +12,7 @@ from gnarl.hw.lib.stream.queue import Queue
 from gnarl.hw.sam.components import check_block, component, input_widths, skips
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.datapath import Datapath
-from gnarl.hw.sam.graph import Block, Graph
+from gnarl.hw.sam.graph import Block, Graph, shape_violations
 from gnarl.hw.sam.memory_map import units_of
 from gnarl.hw.sam.token import token_layout
 from gnarl.hw.sam.unit import WRITERS
@@ -103,6 +103,8 @@ def check_graph(config: SamConfig) -> None:
     if violations:
         raise ConfigError(violations)
     graph.topological()
+    if violations := list(shape_violations(graph)):
+        raise ConfigError(violations)
     for block in graph.blocks:
         check_block(block, config)
         if skips(block, config):

@@ -35,7 +35,13 @@ class Unit:
 WRITERS = ("fiberwrite", "valwrite")
 """Types of blocks that a run waits for."""
 
-OPERATIONS = {"alu": "out_val", "function": "out_val", "reduce": "val", "spaccumulator": "val"}
+OPERATIONS = {
+    "alu": "out_val",
+    "function": "out_val",
+    "reduce": "val",
+    "fold": "out_val",
+    "spaccumulator": "val",
+}
 """Types of blocks that compute, and the stream each of whose values is an operation: one that comes
 out, or one that goes into a sum."""
 

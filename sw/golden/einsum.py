@@ -13,8 +13,10 @@ A sum is of what is there, one index at a time, the innermost loop's first, and 
 of coordinates; loops without an order run in order of appearance, the result's indices first.
 Where an index has lanes and its loop is around others of what is summed, coordinates that are equal
 modulo their number are summed so, and then neighbours of these sums, in pairs, and pairs of pairs;
-a sum of nothing is 0. A ``max`` has 0 among its numbers where the part is missing at any
-coordinate, a ``greatest`` has not.
+a sum of nothing is 0. Where it has blocks, each word of all blocks is summed so, or each word of
+those of a lane; neighbours are added, those of lanes first, then those of words.
+A ``max`` has 0 among its numbers where the part is missing at any coordinate, a ``greatest`` has
+not.
 ``a/b`` is ``a*reciprocal(b)``, rounded twice; ``-a`` is ``a*-1``.
 
 Graphs are not held to this where they multiply what is missing by infinity: a loop that must have
@@ -64,11 +66,15 @@ def evaluate(
     format: str,
     keep: Collection[str] = (),
     lanes: Mapping[str, int] = {},
+    blocks: Mapping[str, int] = {},
 ) -> dict[str, Entries]:
     """Results, and the tensors to ``keep``, bit for bit, by name: entries with words, uint32.
 
     lanes
         powers of two: by how many partial sums an index is summed, where others lie inside.
+    blocks
+        powers of two: how many neighbours along an index are one value, each word of which is
+        summed by itself.
 
     Missing entries are 0, and stored ones may be. ``tensors`` has the inputs, which may be infinite
     or NaN, and tensors of whose indices some are in no operand, for their shapes. Raises
@@ -76,7 +82,7 @@ def evaluate(
     ``WorkloadError`` for sizes that do not agree, ``CapacityError`` for more points than
     ``DENSE_LIMIT``.
     """
-    return evaluate_with(Words(format), program, tensors, keep, lanes)
+    return evaluate_with(Words(format), program, tensors, keep, lanes, blocks)
 
 
 def reference(
@@ -93,6 +99,7 @@ def evaluate_with(
     tensors: Mapping[str, Tensor],
     keep: Collection[str] = (),
     lanes: Mapping[str, int] = {},
+    blocks: Mapping[str, int] = {},
 ) -> dict[str, Entries]:
     """Evaluates as ``evaluate`` does, with other numbers."""
     sizes = program_shapes(program, {name: each.shape for name, each in tensors.items()}).indices
@@ -109,7 +116,7 @@ def evaluate_with(
         elif isinstance(statement, Rearrangement):
             relation = rearranged(statement, [*map(operands.at, statement.operands)], own, numbers)
         else:
-            relation = evaluate_statement(statement, operands, own, numbers, lanes)
+            relation = evaluate_statement(statement, operands, own, numbers, lanes, blocks)
         operands.add(statement.result, relation)
         if statement.name in wanted:
             kept[statement.name] = entries(relation, statement.result.indices)
@@ -195,9 +202,11 @@ def evaluate_statement(
     sizes: Mapping[str, int],
     numbers: Numbers,
     lanes: Mapping[str, int] = {},
+    blocks: Mapping[str, int] = {},
 ) -> Relation:
-    """The tensor that a statement computes, at its indices; ``lanes`` as of ``evaluate``."""
-    return _Evaluation(statement, operands, sizes, numbers, lanes).result()
+    """The tensor that a statement computes, at its indices; ``lanes`` and ``blocks`` as of
+    ``evaluate``."""
+    return _Evaluation(statement, operands, sizes, numbers, lanes, blocks).result()
 
 
 _Formula: TypeAlias = "Relation | Constant | Call[_Formula]"
@@ -212,6 +221,7 @@ class _Evaluation:
         sizes: Mapping[str, int],
         numbers: Numbers,
         lanes: Mapping[str, int],
+        blocks: Mapping[str, int],
     ) -> None:
         self._statement = statement
         self._operands = operands
@@ -219,6 +229,7 @@ class _Evaluation:
         self._numbers = numbers
         self._inner_first = (statement.order or statement.indices)[::-1]
         self._lanes = lanes
+        self._blocks = blocks
 
     def result(self) -> Relation:
         formula = self._formula(self._statement.expression)
@@ -269,9 +280,12 @@ class _Evaluation:
         first = np.flatnonzero(begins)
         lengths = np.diff(np.append(first, points.count))
         if op == "sum":
-            if self._has_lanes(index, rest):
-                lane = points.columns[index] % self._lanes[index]
-                numbers = self._sums_of_lanes(numbers, lengths, lane, self._lanes[index])
+            lanes = self._lanes[index] if self._has_lanes(index, rest) else 1
+            words = self._blocks.get(index, 1)
+            if lanes * words > 1:
+                block, word = np.divmod(points.columns[index], words)
+                share = word * lanes + block % lanes
+                numbers = self._sums_of_shares(numbers, lengths, share, lanes * words)
             else:
                 numbers = self._numbers.totals("add", numbers, lengths)
         else:
@@ -286,12 +300,13 @@ class _Evaluation:
         inside = self._inner_first[: self._inner_first.index(index)]
         return index in self._lanes and not set(inside).isdisjoint(rest)
 
-    def _sums_of_lanes(
-        self, numbers: np.ndarray, lengths: np.ndarray, lane: np.ndarray, lanes: int
+    def _sums_of_shares(
+        self, numbers: np.ndarray, lengths: np.ndarray, share: np.ndarray, shares: int
     ) -> np.ndarray:
-        """A sum of each run of ``lengths`` numbers, whose lanes are given: by lanes first."""
-        place = np.repeat(np.arange(len(lengths)) * lanes, lengths) + lane
-        counts = np.bincount(place, minlength=len(lengths) * lanes)
+        """A sum of each run of ``lengths`` numbers, of each of its shares first: those of a word of
+        all blocks that a lane has. Then neighbours are added, in pairs and pairs of pairs."""
+        place = np.repeat(np.arange(len(lengths)) * shares, lengths) + share
+        counts = np.bincount(place, minlength=len(lengths) * shares)
         ordered = numbers[np.argsort(place, kind="stable")]
         sums = np.zeros(len(counts), self._numbers.dtype)
         sums[counts > 0] = self._numbers.totals("add", ordered, counts[counts > 0])

@@ -23,22 +23,23 @@ def evaluate(
     tensors: Mapping[str, Tensor],
     format: str,
     lanes: Mapping[str, int] = {},
+    blocks: Mapping[str, int] = {},
 ) -> Entries:
     """The result bit for bit: coordinates, int64 [n, order], ascending, and words, uint32 [n].
 
     Missing entries are 0, and stored ones may be. ``tensors`` has the operands, whose sizes must
-    agree, and the result where one of its indices is in no operand; ``lanes`` is as of
-    ``gnarl.sw.golden.einsum.evaluate``. Raises ``ValueError`` for a
+    agree, and the result where one of its indices is in no operand; ``lanes`` and ``blocks``
+    are as of ``gnarl.sw.golden.einsum.evaluate``. Raises ``ValueError`` for a
     value that ``format`` cannot hold or a function that it lacks, ``CapacityError`` for more than
     ``DENSE_LIMIT`` points.
     """
-    return _evaluate(statement, tensors, Words(format), lanes)
+    return _evaluate(statement, tensors, Words(format), lanes, blocks)
 
 
 def reference(statement: Statement, tensors: Mapping[str, Tensor]) -> Entries:
     """Evaluates as ``evaluate`` does, with all numbers in float64 [n]."""
     with np.errstate(all="ignore"):
-        return _evaluate(statement, tensors, Reals(), {})
+        return _evaluate(statement, tensors, Reals(), {}, {})
 
 
 def _evaluate(
@@ -46,11 +47,12 @@ def _evaluate(
     tensors: Mapping[str, Tensor],
     numbers: Numbers,
     lanes: Mapping[str, int],
+    blocks: Mapping[str, int],
 ) -> Entries:
     sizes: dict[str, int] = {}
     for access in (*statement.operands, statement.result):
         if access.tensor in tensors:
             sizes |= zip(access.indices, tensors[access.tensor].shape, strict=True)
     operands = Operands(tensors, statement.formats, numbers)
-    relation = evaluate_statement(explicit(statement), operands, sizes, numbers, lanes)
+    relation = evaluate_statement(explicit(statement), operands, sizes, numbers, lanes, blocks)
     return entries(relation, statement.result.indices)

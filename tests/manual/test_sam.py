@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,7 @@ from manual.sam import (
     rule,
 )
 from manual.sam_block_examples import ENTRIES
+from tests.support.sam.reference import block_of
 from tests.support.sam.streams import run_block
 from tests.support.sam.tokens import format_stream, kind_of, parse_stream
 from tests.support.sam.writers import run_writer
@@ -86,11 +89,16 @@ def test_example(name, entry):
     block = Block("block", name, entry.parameters)
     example = entry.example
     assert set(example.settings) == set(block.settings)
-    fed = {name: CONFIG.stream_width(block.inputs[name].kinds[0]) for name in example.inputs}
-    made = component(block, fed, CONFIG)
+    config = _config(example)
+    fed = {
+        name: config.stream_width(block.inputs[name].kinds[0])
+        * (block["words"] if "|" in text else 1)
+        for name, text in example.inputs.items()
+    }
+    made = component(block, fed, config)
     assert type(made) is entry.component
     inputs = {
-        port: _tokens(text, block.inputs[port].kinds == (VAL,))
+        port: _tokens(text, block.inputs[port].kinds == (VAL,), config.format)
         for port, text in example.inputs.items()
     }
     if not block.outputs:
@@ -100,11 +108,11 @@ def test_example(name, entry):
         )
         values = {array.name: array.of_values for array in block.arrays}
         for array, text in example.written.items():
-            assert got[array] == _rows(text, values[array])
+            assert got[array] == _rows(text, values[array], config.format)
         assert {count: got[count] for count in block.counts} == example.counts
         return
     memories = {
-        f"mem_{array.name}": _rows(example.arrays[array.name], array.of_values)
+        f"mem_{array.name}": _rows(example.arrays[array.name], array.of_values, config.format)
         for array in block.arrays
     }
     got = run_block(
@@ -114,31 +122,44 @@ def test_example(name, entry):
         settings=example.settings,
         memories=memories,
     )
-    found = {port: _text(got[port], block.outputs[port].kinds == (VAL,)) for port in block.outputs}
+    found = {
+        port: _text(got[port], block.outputs[port].kinds == (VAL,), config.format)
+        for port in block.outputs
+    }
     assert found == example.outputs
 
 
-def _word(text):
-    return int(to_words(np.array([float(text)]), CONFIG.format)[0])
+def _config(example):
+    """Tokens have 32 bits in tests, so blocks of values must have words of few."""
+    has_blocks = any("|" in text for text in example.inputs.values())
+    return replace(CONFIG, format="float8_e4m3") if has_blocks else CONFIG
 
 
-def _tokens(text, of_values):
+def _word(text, format):
+    parts = to_words(np.array([float(part) for part in text.split("|")]), format)
+    return block_of(parts.tolist(), format)
+
+
+def _tokens(text, of_values, format):
     """Tokens; data of value streams are numbers."""
     if not of_values:
         return parse_stream(text)
-    return [_word(one) if one[0] not in "SND" else parse_stream(one)[0] for one in text.split()]
-
-
-def _rows(text, of_values):
     return [
-        [_word(word) if of_values else int(word) for word in row.split(":")] for row in text.split()
+        _word(one, format) if one[0] not in "SND" else parse_stream(one)[0] for one in text.split()
     ]
 
 
-def _text(tokens, of_values):
+def _rows(text, of_values, format):
+    return [
+        [_word(word, format) if of_values else int(word) for word in row.split(":")]
+        for row in text.split()
+    ]
+
+
+def _text(tokens, of_values, format):
     """Inverse of ``_tokens``."""
     return " ".join(
-        f"{from_words(np.array([token], np.uint32), CONFIG.format)[0]:g}"
+        f"{from_words(np.array([token], np.uint32), format)[0]:g}"
         if of_values and kind_of(token) == Kind.DATA
         else format_stream([token])
         for token in tokens

@@ -299,10 +299,11 @@ def fields(units: dict[str, UnitType], listens: Sources | None = None) -> list[F
 def encode(graph: Graph, config: SamConfig) -> Encoded:
     """Configuration of a fabric for ``graph``: each block becomes the first unit that is free.
 
-    Raises ``CapacityError`` that says which units are short, and by how much; or which stream needs
-    a deeper queue than the fabric's.
+    Raises ``CapacityError`` that says which units are short, and by how much; which stream needs a
+    deeper queue than the fabric's; or which block has values of several words.
     """
     _require_depths(graph, config)
+    _require_one_word(graph)
     units = pool(config)
     placed, variants = _place(graph, Counter(kind.name for kind in units.values()))
     listens = sources(units)
@@ -355,6 +356,15 @@ def _require_depths(graph: Graph, config: SamConfig) -> None:
             raise CapacityError(
                 f"graph: edge {edge}: depth = {edge.depth}: must be at most {config.queue_depth}, "
                 "queue_depth of the fabric"
+            )
+
+
+def _require_one_word(graph: Graph) -> None:
+    for block in graph.blocks:
+        if (words := block.parameters.get("words", 1)) > 1:
+            raise CapacityError(
+                f"graph: block {block.name}: has values of {words} words along {block['along']}: "
+                "must be of 1 word on a fabric"
             )
 
 

@@ -104,11 +104,29 @@ def _check_operands(graph: Graph, kernel: Kernel) -> None:
                 f"statement has {has}"
             )
         read.add((tensor, indices))
+    _check_blocks(graph, kernel)
     for tensor, indices in sorted(wanted - read):
         raise WorkloadError(
             f"its graph does not read {_access(tensor, indices, formats[tensor])}, which the "
             "statement has"
         )
+
+
+def _check_blocks(graph: Graph, kernel: Kernel) -> None:
+    """Checks that the values of each tensor are blocks along the index of its own that has some."""
+    along = graph.blocks_along
+    for block in graph.blocks:
+        if block.type not in ("arrayvals", "valwrite"):
+            continue
+        tensor = block["tensor"]
+        accesses = (*kernel.operands, *kernel.results)
+        indices = {i for each in accesses if each.tensor == tensor for i in each.indices}
+        own = indices & along.keys()
+        if own != ({block["along"]} if block["words"] > 1 else set()):
+            raise WorkloadError(
+                f"block {block.name}: has {block['words']} words along {block['along'] or 'none'}: "
+                f"must be blocks along {' and '.join(sorted(own)) or 'none'} of {tensor}"
+            )
 
 
 def _access(tensor: str, indices: tuple[str, ...], format: TensorFormat) -> Access:

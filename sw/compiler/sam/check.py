@@ -23,8 +23,16 @@ def require_index_bits(bits: int, index: str, size: int) -> None:
         )
 
 
-def require_functions(graph: Graph, config: SamConfig) -> None:
-    """Raises ``ConfigError`` for a function that the number format lacks, as the hardware does."""
+def require_supported(graph: Graph, config: SamConfig) -> None:
+    """Raises ``ConfigError`` for a function that the number format lacks, and for blocks of values
+    in a memory without rows for them, as the hardware does."""
+    for block in graph.blocks:
+        if block.parameters.get("words", 1) > 1 and config.memory != "local":
+            text = (
+                f"block {block.name}: memory = {config.memory!r}: must be 'local' for blocks of "
+                f"values, whose rows have {block['words']} words"
+            )
+            raise ConfigError([text])
     if not isinstance(config.number_format, FixedFormat):
         return
     for block in graph.blocks:

@@ -14,7 +14,7 @@ from gnarl.hw.sam.block_types import BITVECTOR_BITS
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.passes import Pass, PassError, Trace, run_passes, text_of
-from gnarl.sw.compiler.sam.check import require_functions
+from gnarl.sw.compiler.sam.check import require_supported
 from gnarl.sw.compiler.sam.dot_write import plan_dot
 from gnarl.sw.compiler.sam.fuse.regions import (
     Fusion,
@@ -244,7 +244,7 @@ def _machines(
 def _with_graph(config: SamConfig, graph: Graph, text: str) -> SamConfig:
     """The configuration of a machine of one graph, which computes what ``text`` says."""
     _require_index_bits(graph, config)
-    require_functions(graph, config)
+    require_supported(graph, config)
     return replace(config, expression=text, graph=graph)
 
 

@@ -234,7 +234,9 @@ def _linear_program(
         row[place[edge.target]] -= 1
         if graph[edge.source].type != "root":  # two tokens in all
             kind = graph.kind_of_stream(edge.source, edge.output)
-            bits -= row * case.tokens[edge] * (config.stream_width(kind) + _TOKEN_BITS)
+            width = config.stream_width(kind)
+            width *= graph.shape_of_stream(edge.source, edge.output).words
+            bits -= row * case.tokens[edge] * (width + _TOKEN_BITS)
     return bits, ahead, np.array([edge.source in case.late for edge in graph.edges], float)
 
 

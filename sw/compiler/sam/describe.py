@@ -69,6 +69,7 @@ class _Reader:
                 fibers = self._loops[block.name, next(iter(block.outputs))][-1]
                 _, lanes = lane_of(fibers) or (0, 1)
                 dealt[fibers.index] = max(lanes, dealt.get(fibers.index, 1))
+        parts += [f"-s=block({index},{words})" for index, words in graph.blocks_along.items()]
         parts += [f"-s=parallelize({index},{lanes})" for index, lanes in dealt.items()]
         return " ".join(parts)
 
@@ -142,6 +143,7 @@ class _Reader:
                 return replace(value, summed=True)
         port = {
             "valdrop": "val",
+            "fold": "val",
             "crddrop": "inner",
             "repeat": "ref",
             "parallelizer": "i",

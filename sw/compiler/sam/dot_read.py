@@ -9,7 +9,14 @@ from typing import Any
 import networkx as nx
 
 from gnarl.hw.lib.errors import ConfigError, GnarlError, WorkloadError, damaged_as, short
-from gnarl.hw.sam.block_types import BITVECTOR, BLOCK_TYPES, FUNCTIONS, MAX_LANES, SUM_LANES
+from gnarl.hw.sam.block_types import (
+    BITVECTOR,
+    BLOCK_TYPES,
+    BLOCK_WORDS,
+    FUNCTIONS,
+    MAX_LANES,
+    SUM_LANES,
+)
 from gnarl.sw.compiler.sam.builder import GraphBuilder, Stream
 from gnarl.sw.compiler.sam.dot_generations import modernise
 from gnarl.sw.compiler.sam.dot_meaning import plan_in
@@ -26,6 +33,7 @@ from gnarl.sw.compiler.sam.passes import (
 from gnarl.sw.compiler.sam.plan import Plan
 from gnarl.sw.compiler.sam.verify import verify
 from gnarl.sw.workloads.tensor.lanes import MAX_DEALT
+from gnarl.sw.workloads.tensor.options import ALLOWED_WORDS
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.text_file import is_number
 
@@ -166,10 +174,22 @@ class _Builder:
             self._netlist.refuse(
                 node, f": tensor {short(tensor)}: must be a name, or a number of float64"
             )
-        self._add(node, "arrayvals", f"vals_{tensor}", tensor=tensor)
+        self._add(node, "arrayvals", f"vals_{tensor}", tensor=tensor, **self._words(node))
 
     def _reduce(self, node: Node) -> None:
         self._add(node, "reduce", "reduce", op=node.values.get("op", "add"))
+
+    def _fold(self, node: Node) -> None:
+        self._add(node, "fold", "fold", op=node.values.get("op", "add"), **self._words(node))
+
+    def _words(self, node: Node) -> dict[str, Any]:
+        """Parameters of blocks of values."""
+        if "words" not in node.values:
+            return {}
+        words = node.values["words"]
+        if words not in map(str, BLOCK_WORDS[1:]):
+            self._netlist.refuse(node, f": words {short(words)} must be {ALLOWED_WORDS}")
+        return {"words": int(words), "along": self._value(node, "along")}
 
     def _accumulator(self, node: Node) -> None:
         full0, full1 = (node.values.get(name) == "true" for name in ("full0", "full1"))
@@ -210,7 +230,7 @@ class _Builder:
             self._netlist.refuse(node, f": lane {short(lane)} must be 0 to {MAX_DEALT - 1}")
         if value("mode") == "vals":
             name = f"write_{tensor}_vals"
-            self._add(node, "valwrite", name, tensor=tensor, lane=int(lane))
+            self._add(node, "valwrite", name, tensor=tensor, lane=int(lane), **self._words(node))
             return
         index, level, format = value("index"), self._level(node), value("format")
         write = partial(self._add, node, "fiberwrite", f"write_{tensor}_{index}")
@@ -323,6 +343,7 @@ _ADDERS: Mapping[str, Callable[[_Builder, Node], None]] = {
     "repsiggen": _Builder._repeat_signal,
     "arrayvals": _Builder._array_values,
     "reduce": _Builder._reduce,
+    "fold": _Builder._fold,
     "spaccumulator": _Builder._accumulator,
     "parallelizer": _Builder._deal,
     "crdparallelizer": _Builder._deal_by_coordinate,

@@ -231,12 +231,16 @@ class _Writer:
             case "repsiggen":
                 return {"type": "repsiggen", "index": index}, f"RepeatSignalGenerator {index}"
             case "arrayvals":
-                return {"type": "arrayvals", "tensor": tensor}, f"Array Vals: {tensor}"
+                values = {"type": "arrayvals", "tensor": tensor, **_words(block)}
+                return values, f"Array Vals: {tensor}"
             case "alu" | "function":
                 return _operation(block["op"])
             case "reduce":
                 operation = {} if block["op"] == REDUCTIONS[0] else {"op": block["op"]}
                 return {"type": "reduce", **operation}, "Reduce"
+            case "fold":
+                operation = {} if block["op"] == REDUCTIONS[0] else {"op": block["op"]}
+                return {"type": "fold", **operation, **_words(block)}, f"Fold {block['words']}"
             case "spaccumulator":
                 return self._accumulator(block)
             case "crddrop" | "valdrop":
@@ -280,7 +284,8 @@ class _Writer:
         order = self._statement.formats[tensor].order
         size = "*".join(["1", *self._dimensions(tensor, order)])
         values = {"type": "fiberwrite", "mode": "vals", "tensor": tensor, "size": size}
-        return {**values, **self._lane(block), "sink": "true"}, f"FiberWrite Vals: {tensor}"
+        values |= {**self._lane(block), **_words(block), "sink": "true"}
+        return values, f"FiberWrite Vals: {tensor}"
 
     def _lane(self, writer: Block) -> dict[str, str]:
         return {"lane": str(writer["lane"])} if writer["lane"] else {}
@@ -353,6 +358,13 @@ def _numbered(graph: Graph, results: Sequence[str]) -> dict[str, int]:
             graph.drivers[name, port].source for port in ports if (name, port) in graph.drivers
         )
     return {name: number for number, name in enumerate(names)}
+
+
+def _words(block: Block) -> dict[str, str]:
+    """Attributes of blocks of values."""
+    if block["words"] == 1:
+        return {}
+    return {"words": str(block["words"]), "along": block["along"]}
 
 
 def _operation(op: str) -> tuple[dict[str, str], str]:

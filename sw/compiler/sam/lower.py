@@ -11,6 +11,7 @@ from math import prod
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.passes import Pass, Trace, run_passes, text_of
+from gnarl.sw.compiler.sam.blocks import with_blocks
 from gnarl.sw.compiler.sam.check import check_order
 from gnarl.sw.compiler.sam.depths import size_all_queues
 from gnarl.sw.compiler.sam.fuse.partial_order import dot
@@ -62,6 +63,24 @@ def _lowered_texts(state: SamState, options: SamOptions) -> dict[str, str]:
     return texts
 
 
+def _with_blocks(state: SamState, options: SamOptions) -> SamState:
+    launches = []
+    for launch in state.launches:
+        if launch.region is not None and (blocks := dict(launch.region.region.blocks)):
+            region = launch.region
+            try:
+                graph = with_blocks(launch.graph, blocks, region.kernel)
+            except WorkloadError as error:
+                raise WorkloadError(f"{region.region.place}{error}") from error
+            launch = replace(launch, graph=graph)
+        launches.append(launch)
+    return replace(state, launches=tuple(launches))
+
+
+def _has_blocks(state: SamState, options: SamOptions) -> bool:
+    return any(each.region is not None and each.region.region.blocks for each in state.launches)
+
+
 def _with_sized_queues(state: SamState, options: SamOptions) -> SamState:
     graphs = [
         (launch.graph, launch.region.longest(options.shapes))
@@ -107,6 +126,14 @@ LOWERING = (
         is_needed=is_compiled,
     ),
     *CLEANING,
+    Pass(
+        "block",
+        "makes neighbours along an index one value, where a statement or a schedule says so",
+        state_texts,
+        run=_with_blocks,
+        is_needed=_has_blocks,
+        optional=True,
+    ),
     Pass(
         "size_queues",
         "deepens queues in which rows wait for what is made of all of them",

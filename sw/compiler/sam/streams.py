@@ -202,6 +202,9 @@ class _Tracer:
     def _function(self, block: Block) -> dict[str, Loops]:
         return {"out_val": self._in(block, "val")}
 
+    def _fold(self, block: Block) -> dict[str, Loops]:
+        return {"out_val": self._in(block, "val")}
+
     def _reduce(self, block: Block) -> dict[str, Loops]:
         loops = self._in(block, "val", 1)
         if (block.name, "crd") in self._graph.drivers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.block_types import DENSE
-from gnarl.hw.sam.graph import Block, Graph
+from gnarl.hw.sam.graph import Block, Graph, shape_violations
 from gnarl.sw.compiler.sam.drops import drops_by, drops_of, is_dropped, with_inner
 from gnarl.sw.compiler.sam.lane_sums import summed_lanes
 from gnarl.sw.compiler.sam.streams import (
@@ -24,8 +24,8 @@ def verify(graph: Graph) -> StreamTable:
 
     Checked beyond what ``Graph`` checks: kinds of streams agree at both ends of every edge; the
     loops around the streams that a block reads together are the same, with the same coordinates
-    and index; sums over an index have the same lanes, or none; and the writers of each tensor are
-    those of one tensor. ``WorkloadError`` names the
+    and index; values have as many words as a block takes; sums over an index have the same lanes,
+    or none; and the writers of each tensor are those of one tensor. ``WorkloadError`` names the
     block and port.
     """
     order = graph.topological()
@@ -40,6 +40,8 @@ def verify(graph: Graph) -> StreamTable:
                     f"graph: {block.type} {block.name}: {port.name} is fed by {edge.source}."
                     f"{edge.output}, a stream of kind {kind}; must be {' or '.join(port.kinds)}"
                 )
+    for violation in shape_violations(graph):
+        raise WorkloadError(f"graph: {violation}")
     table = trace(graph)
     summed_lanes(graph, table.loops)
     tensors: dict[str, list[Block]] = {}

@@ -10,7 +10,6 @@ from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.lib.machine.memory_map import NO_LIMIT
 from gnarl.hw.sam.block_types import VAL
 from gnarl.hw.sam.config import SamConfig
-from gnarl.hw.sam.graph import Block
 from gnarl.hw.sam.memory_map import stall_counters, token_counters, units_of
 from gnarl.hw.sam.unit import OPERATIONS, Unit
 from gnarl.sw.compiler.sam.dot_write import plan_dot
@@ -36,7 +35,7 @@ _TOKENS = "tokens: values", "tokens: coordinates, references"
 def drawn_counters(launch: Launch) -> list[str]:
     """Counters that a picture needs in the course of a run: tokens of the graph's streams, and
     operations."""
-    return [*map(_counter, graph_of(launch.sections).readers), *_operation_counters(launch)]
+    return [*map(_counter, graph_of(launch.sections).readers), *_operation_words(launch)]
 
 
 def activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
@@ -52,7 +51,10 @@ def activity(run: LaunchRun[HostJob[Operands]]) -> Activity:
         note = "simulated cycle by cycle, not on the RTL"
     edges, graph = samples.edges(), graph_of(run.launch.sections)
     busy = sum(
-        (samples.rates(name, edges) for name in _operation_counters(run.launch)),
+        (
+            words * samples.rates(name, edges)
+            for name, words in _operation_words(run.launch).items()
+        ),
         start=np.zeros(len(edges) - 1),
     )
     kinds = {name: np.zeros(len(busy)) for name in _TOKENS}
@@ -77,11 +79,11 @@ def longest_stream(launch: Launch, counters: Mapping[str, int]) -> int:
 def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     """Figures of where a run's cycles go.
 
-    Operations are values that ALUs and functions give, and that reductions and accumulators take
-    in; bytes are those of ``Traffic``, and ``made_bytes`` those of tensors that the host made
-    between launches, as they are stored; ``lane_imbalance`` of a launch is that of ``LaneLoads``,
-    of its worst loop. The tokens of a launch's longest stream bound its cycles, and so do the
-    requests of its memories.
+    Operations are words of values that ALUs and functions give, and that reductions, folds and
+    accumulators take in; bytes are those of ``Traffic``, and ``made_bytes`` those of tensors that
+    the host made between launches, as they are stored; ``lane_imbalance`` of a launch is that of
+    ``LaneLoads``, of its worst loop. The tokens of a launch's longest stream bound its cycles, and
+    so do the requests of its memories.
     """
     runs = result.launches
     moved = {run.launch.name: _traffic(run) for run in runs}
@@ -150,8 +152,8 @@ def _traffic(run: LaunchRun[HostJob[Operands]]) -> Traffic:
 
 
 def operations(launch: Launch, counters: Mapping[str, int]) -> int:
-    """Values that ALUs and functions gave, and that reductions and accumulators took in."""
-    return sum(counters[name] for name in _operation_counters(launch))
+    """Words that ALUs and functions gave, and that reductions, folds and accumulators took in."""
+    return sum(words * counters[name] for name, words in _operation_words(launch).items())
 
 
 def _tensor_bytes(run: LaunchRun[HostJob[Operands]]) -> dict[str, int]:
@@ -242,15 +244,22 @@ def _sizes(launch: Launch) -> Iterator[tuple[str, int]]:
 
 
 def _alus(launch: Launch) -> int:
-    return max(1, len(_computing(launch)))
+    """Operations that the graph may make in a cycle."""
+    return max(1, sum(_operation_words(launch).values()))
 
 
-def _computing(launch: Launch) -> list[Block]:
-    return [block for block in graph_of(launch.sections).blocks if block.type in OPERATIONS]
-
-
-def _operation_counters(launch: Launch) -> list[str]:
-    return [f"operations_{block.name}" for block in _computing(launch)]
+def _operation_words(launch: Launch) -> dict[str, int]:
+    """The counter of each block that computes, and the operations that each of its values is."""
+    graph = graph_of(launch.sections)
+    return {
+        f"operations_{block.name}": max(
+            graph.shape_of_input(block.name, name).words
+            for name, port in block.inputs.items()
+            if port.kinds == (VAL,)
+        )
+        for block in graph.blocks
+        if block.type in OPERATIONS
+    }
 
 
 def _units(launch: Launch) -> tuple[Unit, ...]:

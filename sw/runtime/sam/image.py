@@ -17,6 +17,7 @@ from gnarl.hw.sam.graph import Block, Graph
 from gnarl.hw.sam.memory.placement import PLACES
 from gnarl.hw.sam.memory_map import settings_rows
 from gnarl.hw.sam.unit import settings_of
+from gnarl.sw.compiler.sam.blocks import may_be_padded, needs_whole_blocks
 from gnarl.sw.compiler.sam.check import require_index_bits
 from gnarl.sw.compiler.sam.host_steps import HOST_NUMBERS
 from gnarl.sw.compiler.sam.lane_sums import summed_lanes
@@ -27,6 +28,7 @@ from gnarl.sw.compiler.sam.sections import (
     plan_of,
 )
 from gnarl.sw.compiler.sam.streams import trace
+from gnarl.sw.golden.relations import stored_points
 from gnarl.sw.golden.words import RangeError, to_words, typed
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import Rows
@@ -39,6 +41,12 @@ from gnarl.sw.runtime.sam.places import Places
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.runtime.sam.written import written_tensor
 from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.tensor.blocks import (
+    entries_of_blocks,
+    in_blocks,
+    partial_block,
+    store_blocks,
+)
 from gnarl.sw.workloads.tensor.expression import Access
 from gnarl.sw.workloads.tensor.operands import bind_operands, named_operand
 from gnarl.sw.workloads.tensor.program_tensors import result_array
@@ -85,6 +93,15 @@ class Operands:
         return summed_lanes(graph, trace(graph).loops)
 
     @cached_property
+    def blocks(self) -> dict[str, int]:
+        """Words of the blocks that lie along indices."""
+        return graph_of(self.launch.sections).blocks_along
+
+    def loop_size(self, index: str) -> int:
+        """Coordinates of the loop over an index: all, or as many as there are blocks."""
+        return -(-self.sizes[index] // self.blocks.get(index, 1))
+
+    @cached_property
     def config(self) -> SamConfig:
         """The launch's machine."""
         return SamConfig.from_dict(self.launch.config)
@@ -96,8 +113,24 @@ class Operands:
 
     def stored(self, name: str) -> Storage:
         """An operand in its format."""
-        format = kernel_of(self.launch.sections).formats[name]
-        return store(self.tensors[name], format, BITVECTOR_BITS, name)
+        return self.stored_as(name, self.tensors[name])
+
+    def stored_as(self, name: str, tensor: Tensor) -> Storage:
+        """A tensor in the format, and with the blocks, of an operand."""
+        kernel = kernel_of(self.launch.sections)
+        format = kernel.formats[name]
+        for mode, words in self.block_mode(name):
+            return store_blocks(tensor, format, mode, words, BITVECTOR_BITS, name)
+        return store(tensor, format, BITVECTOR_BITS, name)
+
+    def block_mode(self, name: str) -> tuple[tuple[int, int], ...]:
+        """The dimension of a tensor along which it has blocks, and their words; empty for none."""
+        kernel = kernel_of(self.launch.sections)
+        accesses = (*kernel.operands, *kernel.results)
+        indices = next(each.indices for each in accesses if each.tensor == name)
+        return tuple(
+            (mode, self.blocks[index]) for mode, index in enumerate(indices) if index in self.blocks
+        )
 
     def read_by(self, block: Block) -> Storage:
         """What a block reads of."""
@@ -233,6 +266,7 @@ def operands(launch: Launch, tensors: Mapping[str, Array]) -> Operands:
         require_index_bits(bits, index, size)
     found = Operands(launch, known, sizes)
     _require_elements(found)
+    _require_blocks(found)
     for index, bound in plan_of(launch.sections).longest.items():
         _require_fibers(found, index, bound)
     return found
@@ -259,6 +293,35 @@ def _require_elements(operands: Operands) -> None:
                         f"index {fibers.index} has size 0: must be at least 1 around sums of "
                         f"{operands.launch.name} that have every coordinate"
                     )
+
+
+def _require_blocks(operands: Operands) -> None:
+    """Raises ``WorkloadError`` for blocks with elements that are not there, where zeros in their
+    place would change results."""
+    kernel = kernel_of(operands.launch.sections)
+    program = kernel.program
+    for index, words in operands.blocks.items():
+        size = operands.sizes[index]
+        if size % words and not may_be_padded(program, index):
+            raise WorkloadError(
+                f"{operands.launch.name}: index {index} has {size} coordinates: must be a multiple "
+                f"of {words}, its blocks' words, as what is reduced over it is not 0 behind the "
+                "last"
+            )
+        if not needs_whole_blocks(program, index):
+            continue
+        for access in kernel.operands:
+            levels = kernel.formats[access.tensor].levels
+            if index not in access.indices or set(levels) == {DENSE}:
+                continue
+            points = stored_points(operands.tensors[access.tensor], kernel.formats[access.tensor])
+            partial = partial_block(points, access.indices.index(index), words)
+            if partial is not None:
+                raise WorkloadError(
+                    f"{operands.launch.name}: {entry_name(access.tensor, partial)} is in a block "
+                    f"of {words} along {index} some of which have no entry: must be whole blocks, "
+                    "as a maximum, or a function that is infinite at 0, is of what is there alone"
+                )
 
 
 def _require_fibers(operands: Operands, index: str, bound: int) -> None:
@@ -291,7 +354,7 @@ def _least_rows(operands: Operands) -> tuple[int, str]:
 def _rows_of(access: Access, format: TensorFormat, operands: Operands) -> tuple[int, str]:
     rows = 1
     for kind, mode in zip(format.levels, format.modes, strict=True):
-        size = operands.sizes[access.indices[mode]]
+        size = operands.loop_size(access.indices[mode])
         if kind == BITVECTOR:
             rows *= -(-size // BITVECTOR_BITS)
         if kind != DENSE:
@@ -371,8 +434,14 @@ def result(
     if (places := _places(launch)) is not None:
         names = (f"{block}_{array}" for block, array in _written_arrays(launch))
         memory = places.from_memory(memory, names)
+    blocks = operands.block_mode(tensor)
+    for mode, count in blocks:
+        shape = in_blocks(shape, mode, count)
     levels, words = written_tensor(graph, tensor, format, shape, memory)
-    return restore_entries(format, shape, levels, words)
+    coordinates, found = restore_entries(format, shape, levels, words)
+    for mode, _ in blocks:
+        return entries_of_blocks(coordinates, found, mode, operands.sizes[access.indices[mode]])
+    return coordinates, found[:, 0]
 
 
 def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:
@@ -380,7 +449,7 @@ def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:
     block = graph[name]
     block_setting = block.setting(setting)
     index = graph.index_of(name, block_setting.output) if block_setting.output else block["index"]
-    return -(-operands.sizes[index] // block_setting.coordinates)
+    return -(-operands.loop_size(index) // block_setting.coordinates)
 
 
 def _require_held(tensor: str, operands: Operands) -> None:

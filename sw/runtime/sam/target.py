@@ -160,9 +160,13 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
         """The bits that the results must have, but for signs of zeros."""
 
         def words(
-            part: EinsumProgram, own: Mapping[str, Tensor], type: str, lanes: Mapping[str, int]
+            part: EinsumProgram,
+            own: Mapping[str, Tensor],
+            type: str,
+            lanes: Mapping[str, int],
+            blocks: Mapping[str, int],
         ) -> dict[str, Entries]:
-            found = golden_model.evaluate(part, own, type, lanes=lanes)
+            found = golden_model.evaluate(part, own, type, lanes=lanes, blocks=blocks)
             return {name: (at, typed(each, type)) for name, (at, each) in found.items()}
 
         return _launch_by_launch(program, tensors, words)
@@ -177,21 +181,24 @@ def _launch_by_launch(
     program: Program,
     tensors: Mapping[str, Array],
     evaluate: Callable[
-        [EinsumProgram, Mapping[str, Tensor], str, Mapping[str, int]], dict[str, Entries]
+        [EinsumProgram, Mapping[str, Tensor], str, Mapping[str, int], Mapping[str, int]],
+        dict[str, Entries],
     ],
 ) -> dict[str, Array]:
     """The program's outputs, where a launch's are what ``evaluate`` makes of its operands in a
-    number format, with the lanes of its sums, and so is what the host makes between launches."""
+    number format, with the lanes of its sums and the blocks of its values, and so is what the host
+    makes between launches."""
 
     def make(step: HostStep, own: Mapping[str, Array]) -> Array:
         entries = {name: Tensor.from_result(each) for name, each in own.items()}
-        found = evaluate(step_program(step), entries, step.output.type, {})
+        found = evaluate(step_program(step), entries, step.output.type, {}, {})
         return result_array(step.output, {}, *found[step.output.name])
 
     known = with_made(program.steps, tensors, make)
     for launch in program.launches:
         own = operands(launch, {spec.name: known[spec.name] for spec in launch.inputs})
-        found = evaluate(own.program, own.tensors, launch.config["format"], own.sum_lanes)
+        type = launch.config["format"]
+        found = evaluate(own.program, own.tensors, type, own.sum_lanes, own.blocks)
         for spec in launch.outputs:
             known[spec.name] = result_array(spec, own.sizes, *found[spec.name])
         known = with_made(program.steps, known, make)

@@ -36,7 +36,7 @@ def written_tensor(
     memory: Mapping[str, Rows],
 ) -> tuple[tuple[Level, ...], np.ndarray]:
     """Levels of ``tensor``, none of whose dimensions has size 0, outermost first, and the words of
-    its values, uint32.
+    its values, uint32 [positions, words of a value].
 
     Raises ``ProgramError`` naming the writer whose fibers are not those of the level around.
     O(rows).
@@ -83,7 +83,7 @@ def written_tensor(
             entries = dealt.within(lengths)
             dealt = dealt.within(np.maximum(lengths, 1))
     values = value_writers(graph, tensor)
-    parts = [memory[f"{each.name}_vals"].words.reshape(-1) for each in values]
+    parts = [memory[f"{each.name}_vals"].words for each in values]
     words = parts[0] if entries is None else entries.joined(parts, values[0].name)
     return tuple(levels), words
 

@@ -94,7 +94,7 @@ class Statement:
 
     ``formats`` has every tensor; ``order`` every index variable, outermost first; ``lanes``
     indices whose loops are dealt to several copies of what lies inside, each with how many,
-    outermost first.
+    outermost first; ``blocks`` indices along which neighbours are one value, each with how many.
     """
 
     result: Access
@@ -102,6 +102,7 @@ class Statement:
     formats: Mapping[str, TensorFormat]
     order: tuple[str, ...]
     lanes: tuple[tuple[str, int], ...] = ()
+    blocks: tuple[tuple[str, int], ...] = ()
 
     @property
     def operands(self) -> tuple[Access, ...]:

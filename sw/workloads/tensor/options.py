@@ -7,13 +7,15 @@ Each function takes an option's value and the column of its first character, and
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from gnarl.hw.lib.errors import quoted
-from gnarl.hw.sam.block_types import DENSE
+from gnarl.hw.sam.block_types import BLOCK_WORDS, DENSE
 from gnarl.sw.workloads.tensor.columns import counted, fail
 from gnarl.sw.workloads.tensor.lanes import ALLOWED_LANES, ways_of
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
+
+ALLOWED_WORDS = ", ".join(map(str, BLOCK_WORDS[1:-1])) + f" or {BLOCK_WORDS[-1]}"
 
 _LEVELS = ", ".join(f"{letter} ({name})" for letter, name in LEVEL_FORMATS.items())
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -99,7 +101,8 @@ def parse_reorder(value: str, column: int, indices: tuple[str, ...]) -> tuple[st
     if match is None:
         fail(
             column,
-            f"-s={value} must be reorder(…) with every index, outermost first, or parallelize(i,N)",
+            f"-s={value} must be reorder(…) with every index, outermost first, "
+            "parallelize(i,N), or block(j,N)",
         )
     return parse_order(match[1], column + match.start(1), indices)
 
@@ -125,12 +128,28 @@ def parse_order(text: str, column: int, indices: tuple[str, ...]) -> tuple[str, 
 
 def parse_parallelize(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, int]:
     """``parallelize(i,4)`` with the position of its first character."""
-    match = re.fullmatch(r"parallelize\(\s*(\w+)\s*,\s*([0-9]{1,4})\s*\)", value)
-    if match is None or not ways_of(int(match[2])):
-        fail(
-            column,
-            f"-s={value} must be parallelize(i,N) with an index and N lanes, {ALLOWED_LANES}",
-        )
+    wanted = f"parallelize(i,N) with an index and N lanes, {ALLOWED_LANES}"
+    return _parse_number_of("parallelize", value, column, indices, ways_of, wanted)
+
+
+def parse_block(value: str, column: int, indices: tuple[str, ...]) -> tuple[str, int]:
+    """``block(j,4)`` with the position of its first character."""
+    wanted = f"block(j,N) with an index and N words, {ALLOWED_WORDS}"
+    return _parse_number_of("block", value, column, indices, BLOCK_WORDS[1:].__contains__, wanted)
+
+
+def _parse_number_of(
+    name: str,
+    value: str,
+    column: int,
+    indices: tuple[str, ...],
+    is_allowed: Callable[[int], object],
+    wanted: str,
+) -> tuple[str, int]:
+    """An index, and how many of something it has."""
+    match = re.fullmatch(rf"{name}\(\s*(\w+)\s*,\s*([0-9]{{1,4}})\s*\)", value)
+    if match is None or not is_allowed(int(match[2])):
+        fail(column, f"-s={value} must be {wanted}")
     if match[1] not in indices:
         known = ", ".join(indices) or "no index"
         place = column + match.start(1)

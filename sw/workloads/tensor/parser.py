@@ -20,6 +20,7 @@ from gnarl.sw.workloads.tensor.expression_parser import ExpressionParser
 from gnarl.sw.workloads.tensor.names import check_names
 from gnarl.sw.workloads.tensor.options import (
     FormatOptions,
+    parse_block,
     parse_parallelize,
     parse_reorder,
     split_options,
@@ -44,7 +45,7 @@ def parse(text: str) -> Statement:
     formats = {tensor: chosen.formats.format(tensor) for tensor in orders}
     order = chosen.order or indices
     lanes = tuple(sorted(chosen.lanes, key=lambda each: order.index(each[0])))
-    return Statement(result, expression, formats, order, lanes)
+    return Statement(result, expression, formats, order, lanes, chosen.blocks)
 
 
 class _Options:
@@ -55,6 +56,7 @@ class _Options:
         self.formats = FormatOptions(orders)
         self.order: tuple[str, ...] | None = None
         self.lanes: tuple[tuple[str, int], ...] = ()
+        self.blocks: tuple[tuple[str, int], ...] = ()
 
     def add(self, option: re.Match[str]) -> None:
         value, column = option["value"], option.start("value") + 1
@@ -66,6 +68,11 @@ class _Options:
                 if index in dict(self.lanes):
                     fail(column, f"index {index} is parallelized already")
                 self.lanes = (*self.lanes, (index, lanes))
+            case "s" if value.startswith("block("):
+                index, words = parse_block(value, column, self._indices)
+                if index in dict(self.blocks):
+                    fail(column, f"index {index} has blocks already")
+                self.blocks = (*self.blocks, (index, words))
             case "s":
                 if self.order is not None:
                     fail(column, "there is a loop order already; give one -s")

@@ -92,8 +92,17 @@ def word(rng: random.Random, format: str) -> int:
     return rng.getrandbits(kind.width)
 
 
-def _value(rng: random.Random, format: str) -> int:
-    return EMPTY if rng.random() < 0.1 else word(rng, format)
+def block(rng: random.Random, format: str, words: int) -> int:
+    """A block of any words, at times of zeros of both signs alone."""
+    if words > 1 and rng.random() < 0.15:
+        kind = parse_format(format)
+        sign = 1 << kind.width - 1 if isinstance(kind, FloatFormat) else 0
+        return reference.block_of([rng.choice((0, sign)) for _ in range(words)], format)
+    return reference.block_of([word(rng, format) for _ in range(words)], format)
+
+
+def _value(rng: random.Random, format: str, words: int = 1) -> int:
+    return EMPTY if rng.random() < 0.1 else block(rng, format, words)
 
 
 # References down, and up.
@@ -164,9 +173,9 @@ def locate(rng: random.Random) -> Case:
     )
 
 
-def array_values(rng: random.Random, format: str) -> Case:
+def array_values(rng: random.Random, format: str, words: int = 1) -> Case:
     depth = _depth(rng, 0)
-    values = [word(rng, format) for _ in range(rng.randint(1, 40))]
+    values = [block(rng, format, words) for _ in range(rng.randint(1, 40))]
     ref = stream(
         tree(rng, depth, lambda: EMPTY if rng.random() < 0.2 else rng.randrange(len(values))),
         depth,
@@ -174,7 +183,7 @@ def array_values(rng: random.Random, format: str) -> Case:
     return Case(
         {"ref": ref},
         {"out_val": reference.array_values(ref, values)},
-        reads={"vals": [[one] for one in values]},
+        reads={"vals": [reference.words_of(one, format, words) for one in values]},
     )
 
 
@@ -277,40 +286,49 @@ union_bitvectors = _bitvectors_joined(reference.union)
 # Values.
 
 
-def alu(rng: random.Random, format: str, code: Operation) -> Case:
+def alu(rng: random.Random, format: str, code: Operation, words: tuple[int, int] = (1, 1)) -> Case:
     depth = _depth(rng, 0)
     shape = tree(rng, depth, lambda: None)
     left, right = (
-        stream(mapped(lambda _: _value(rng, format), shape, depth), depth) for _ in range(2)
+        stream(mapped(lambda _, count=count: _value(rng, format, count), shape, depth), depth)
+        for count in words
     )
-    operation = reference.operation(format, code)
+    operation = reference.operation(format, code, *words)
     return Case({"val0": left, "val1": right}, {"out_val": reference.alu(operation, left, right)})
 
 
-def function(rng: random.Random, format: str, which: Function) -> Case:
+def function(rng: random.Random, format: str, which: Function, words: int = 1) -> Case:
     depth = _depth(rng, 0)
-    val = stream(tree(rng, depth, lambda: _value(rng, format)), depth)
+    val = stream(tree(rng, depth, lambda: _value(rng, format, words)), depth)
 
     def of(left: int, right: int) -> int:
-        return int(functions.apply(which, reference.np.array([left], "u4"), format)[0])
+        parts = reference.np.array(reference.words_of(left, format, words), "u4")
+        return reference.block_of(functions.apply(which, parts, format).tolist(), format)
 
     return Case({"val": val}, {"out_val": reference.alu(of, val, val)})
 
 
-def reduce(rng: random.Random, format: str, code: Operation, has_crd: bool) -> Case:
+def fold(rng: random.Random, format: str, code: Operation, words: int) -> Case:
+    depth = _depth(rng, 0)
+    val = stream(tree(rng, depth, lambda: _value(rng, format, words)), depth)
+    return Case({"val": val}, {"out_val": reference.fold_blocks(format, code, words, val)})
+
+
+def reduce(rng: random.Random, format: str, code: Operation, has_crd: bool, words: int = 1) -> Case:
     depth = _depth(rng, 1)
     if depth == 1 and has_crd:
         depth = 2
     parents = tree(rng, depth - 1, lambda: rng.getrandbits(32))
     val = stream(
-        mapped(lambda _: tree(rng, 1, lambda: _value(rng, format), 4), parents, depth - 1), depth
+        mapped(lambda _: tree(rng, 1, lambda: _value(rng, format, words), 4), parents, depth - 1),
+        depth,
     )
     crd = stream(parents, depth - 1) if has_crd else None
-    out = reference.reduce(reference.operation(format, code), val, crd)
+    out = reference.reduce(reference.operation(format, code, words, words), val, crd)
     return Case({"val": val} | ({"crd": crd} if crd else {}), {"out_val": out})
 
 
-def accumulate(rng: random.Random, format: str, full: tuple[bool, ...]) -> Case:
+def accumulate(rng: random.Random, format: str, full: tuple[bool, ...], words: int = 1) -> Case:
     order = len(full)
     depth = _depth(rng, 1, MAX_DEPTH - order)
     sizes = [rng.randint(1, 12) for _ in full]
@@ -321,9 +339,9 @@ def accumulate(rng: random.Random, format: str, full: tuple[bool, ...]) -> Case:
         level = depth + order - 1 - place
         nested = mapped(lambda _, size=sizes[place]: _coordinates(rng, size, 4), nested, level)
         streams.insert(0, stream(nested, level + 1))
-    val = stream(mapped(lambda _: _value(rng, format), nested, depth + order), depth + order)
+    val = stream(mapped(lambda _: _value(rng, format, words), nested, depth + order), depth + order)
     outs = reference.accumulate(
-        reference.operation(format, Operation.ADD), streams, val, full, sizes
+        reference.operation(format, Operation.ADD, words, words), streams, val, full, sizes
     )
     return Case(
         {f"crd{place}": tokens for place, tokens in enumerate(streams)} | {"val": val},
@@ -333,14 +351,16 @@ def accumulate(rng: random.Random, format: str, full: tuple[bool, ...]) -> Case:
     )
 
 
-def drop_values(rng: random.Random, format: str) -> Case:
+def drop_values(rng: random.Random, format: str, words: int = 1) -> Case:
     depth = _depth(rng, 0)
     shape = tree(rng, depth, lambda: None)
     crd = stream(mapped(lambda _: rng.getrandbits(32), shape, depth), depth)
-    val = stream(mapped(lambda _: _value(rng, format), shape, depth), depth)
+    val = stream(mapped(lambda _: _value(rng, format, words), shape, depth), depth)
     kind = parse_format(format)
     zeros = {0, 1 << kind.width - 1} if isinstance(kind, FloatFormat) else {0}
-    crds, vals = reference.drop_values(crd, val, zeros.__contains__)
+    crds, vals = reference.drop_values(
+        crd, val, lambda value: zeros.issuperset(reference.words_of(value, format, words))
+    )
     return Case({"crd": crd, "val": val}, {"out_crd": crds, "out_val": vals})
 
 
@@ -467,13 +487,19 @@ def write_dense(rng: random.Random) -> Case:
     return Case({"crd": stream(tree(rng, depth, lambda: rng.getrandbits(32)), depth)}, {})
 
 
-def write_values(rng: random.Random, format: str) -> Case:
+def write_values(rng: random.Random, format: str, words: int = 1, value_words: int = 1) -> Case:
+    """Rows of ``words``, each a value of as many, or one that is written to all."""
     depth = _depth(rng, 0)
-    val = stream(tree(rng, depth, lambda: _value(rng, format)), depth)
+    val = stream(tree(rng, depth, lambda: _value(rng, format, value_words)), depth)
     written = reference.write_values(val)
     return Case(
         {"val": val},
         {},
-        writes={"vals": [[each] for each in written]},
+        writes={
+            "vals": [
+                reference.words_of(each, format, value_words) * (words // value_words)
+                for each in written
+            ]
+        },
         counts={"entries": len(written)},
     )

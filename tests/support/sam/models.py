@@ -126,7 +126,9 @@ def run(program: Program, tensors: Mapping[str, Any], is_timed: bool = False) ->
         timing = simulated(config, own.image, _MOST_CYCLES) if is_timed else _UNTIMED
         ran = machine_run(config, own.image, model, timing, partial(result_rows, launch))
         kernel = kernel_of(launch.sections)
-        expected = einsum.evaluate(own.program, own.tensors, config.format, lanes=own.sum_lanes)
+        expected = einsum.evaluate(
+            own.program, own.tensors, config.format, lanes=own.sum_lanes, blocks=own.blocks
+        )
         known |= outputs(launch, own, ran.memory)
         for access in kernel.results:
             shape = tuple(own.sizes[index] for index in access.indices)

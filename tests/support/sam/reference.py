@@ -14,6 +14,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from gnarl.hw.lib.formats import parse_format
 from gnarl.hw.sam.block_types import BITVECTOR_BITS
 from gnarl.hw.sam.token import DONE, EMPTY, Kind, stop
 from gnarl.sw.golden.arithmetic import arithmetic
@@ -220,15 +221,48 @@ def word_of(token: int) -> int:
     return payload_of(token)
 
 
-def operation(format: str, code: int) -> Callable[[int, int], int]:
-    """An operation of ``gnarl.hw.lib.operation.Operation`` on two words."""
+def words_of(value: int, format: str, words: int) -> list[int]:
+    """The words of a block of values, the first in the lowest bits."""
+    width = parse_format(format).width
+    return [value >> width * place & (1 << width) - 1 for place in range(words)]
+
+
+def block_of(words: Sequence[int], format: str) -> int:
+    """Inverse of ``words_of``."""
+    width = parse_format(format).width
+    return sum(word << width * place for place, word in enumerate(words))
+
+
+def operation(format: str, code: int, *words: int) -> Callable[[int, int], int]:
+    """An operation of ``gnarl.hw.lib.operation.Operation`` on two values.
+
+    ``words``: of the left and of the right one, of one of which each meets all of the other; by
+    default 1 and 1.
+    """
     numbers = arithmetic(format)
+    counts = words or (1, 1)
 
     def apply(left: int, right: int) -> int:
-        operands = [numbers.numbers(np.array([word], np.uint32)) for word in (left, right)]
-        return int(numbers.words(numbers.apply(code, *operands))[0])
+        operands = [
+            numbers.numbers(np.array(words_of(value, format, count), np.uint32))
+            for value, count in zip((left, right), counts, strict=True)
+        ]
+        return block_of(numbers.words(numbers.apply(code, *operands)).tolist(), format)
 
     return apply
+
+
+def fold_blocks(format: str, code: int, words: int, val: Tokens) -> Tokens:
+    """A word for each block: halves of neighbours' results, down to one."""
+    one = operation(format, code)
+
+    def folded(parts: list[int]) -> int:
+        if len(parts) == 1:
+            return parts[0]
+        middle = len(parts) // 2
+        return one(folded(parts[:middle]), folded(parts[middle:]))
+
+    return [folded(words_of(word_of(t), format, words)) if is_item(t) else t for t in val]
 
 
 def reduce(operation: Callable[[int, int], int], val: Tokens, crd: Tokens | None = None) -> Tokens:

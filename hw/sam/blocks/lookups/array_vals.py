@@ -20,21 +20,28 @@ class ArrayVals(Instanced):
     Latency: the memory's for values, 0 cycles for other tokens with no value before them; one
     token a cycle. Source: SAM, array.
 
-    Parameters: ``width`` of references; ``value_width``; ``array_words``, rows of the array;
-    ``in_flight``, most reads under way.
+    Parameters: ``width`` of references; ``value_width``, of a word; ``array_words``, rows of the
+    array; ``in_flight``, most reads under way; ``words`` of a row, which are a block of values.
 
     Members: ``ref`` in; ``out_val`` out; ``mem_vals``, a ``ReadPort``; ``fault`` out: a reference
     beyond the array.
     """
 
-    def __init__(self, width: int, value_width: int, array_words: int, in_flight: int = 8) -> None:
+    def __init__(
+        self,
+        width: int,
+        value_width: int,
+        array_words: int,
+        in_flight: int = 8,
+        words: int = 1,
+    ) -> None:
         self._array_words = array_words
         self._in_flight = in_flight
         super().__init__(
             {
                 "ref": In(token_stream(width)),
-                "out_val": Out(token_stream(value_width)),
-                "mem_vals": Out(ReadPort(width, value_width)),
+                "out_val": Out(token_stream(words * value_width)),
+                "mem_vals": Out(ReadPort(width, value_width, words)),
                 "fault": Out(1),
             }
         )
@@ -50,7 +57,7 @@ class ArrayVals(Instanced):
         with m.If(asked.o.valid):
             with m.If(asked.o.payload.kind == Kind.DATA):
                 with m.If(value.valid):
-                    answer.give(out, Kind.DATA, value.payload[0])
+                    answer.give(out, Kind.DATA, value.payload.as_value())
                     answer.ready(asked.o, value)
             with m.Else():
                 with m.If(asked.o.payload.kind == Kind.EMPTY):

@@ -7,12 +7,12 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from gnarl.hw.lib.arithmetic import ArithmeticUnit
 from gnarl.hw.lib.formats import NumberFormat
-from gnarl.hw.lib.instanced import EnableInserter, Instanced
+from gnarl.hw.lib.instanced import Instanced
 from gnarl.hw.lib.operation import Operation
 from gnarl.hw.sam.blocks.agreement import agree
 from gnarl.hw.sam.blocks.values.delay import Delay
+from gnarl.hw.sam.blocks.values.unit_row import UnitRow, to_words
 from gnarl.hw.sam.token import token_stream
 
 OPERATIONS = {
@@ -28,40 +28,50 @@ OPERATIONS = {
 class Alu(Instanced):
     """``val0`` ``op`` ``val1`` of the data of two streams; stops and done, which both must share.
 
-    Empty tokens count as the word 0. Latency: ``stages`` cycles; one token a cycle. Source: SAM,
-    ALUs; arithmetic as in ``ArithmeticUnit``.
+    Empty tokens count as the word 0. A value of one word meets each word of a block. Latency:
+    ``stages`` cycles; one token a cycle. Source: SAM, ALUs; FuseFlow, section 7, of blocks;
+    arithmetic as in ``ArithmeticUnit``.
 
     Parameters: ``format`` of values; ``stages`` >= 1; ``op``, a name of ``OPERATIONS``; None for
-    one that is set from outside.
+    one that is set from outside; ``words``, of values of both streams: the same, or 1 of one.
 
     Members: ``val0``, ``val1`` in; ``out_val`` out; ``operation`` in, if ``op`` is None, the same
     during a run; ``fault`` out: data against stop or done, or different stops.
     """
 
-    def __init__(self, format: NumberFormat, stages: int, op: str | None) -> None:
+    def __init__(
+        self,
+        format: NumberFormat,
+        stages: int,
+        op: str | None,
+        words: tuple[int, int] = (1, 1),
+    ) -> None:
         self._op = op
         self._format = format
         self._stages = stages
-        stream = token_stream(format.width)
+        self._words = words
+        stream0, stream1, out = (
+            token_stream(count * format.width) for count in (*words, max(words))
+        )
         setting = {"operation": In(Operation)} if op is None else {}
         super().__init__(
-            {"val0": In(stream), "val1": In(stream), "out_val": Out(stream), "fault": Out(1)}
+            {"val0": In(stream0), "val1": In(stream1), "out_val": Out(out), "fault": Out(1)}
             | setting
         )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.delay = delay = Delay(self._format.width, self._stages)
-        unit = ArithmeticUnit(self._format, self._stages)
-        m.submodules.unit = EnableInserter(delay.enable)(unit)
+        words = max(self._words)
+        m.submodules.delay = delay = Delay(words * self._format.width, self._stages)
+        row = UnitRow(m, self._format, self._stages, words, delay.enable)
         wiring.connect(m, delay.o, wiring.flipped(self.out_val))
         val0, val1 = self.val0, self.val1
         m.d.comb += [
             # The payload of an empty token is the word 0.
-            unit.left.eq(val0.payload.payload),
-            unit.right.eq(val1.payload.payload),
-            unit.operation.eq(self.operation if self._op is None else OPERATIONS[self._op]),
-            delay.result.eq(unit.o),
+            row.left.eq(to_words(val0.payload.payload, self._words[0], words)),
+            row.right.eq(to_words(val1.payload.payload, self._words[1], words)),
+            row.operation.eq(self.operation if self._op is None else OPERATIONS[self._op]),
+            delay.result.eq(row.o),
             delay.i.payload.kind.eq(val0.payload.kind),
             delay.i.payload.payload.eq(val0.payload.payload),
         ]

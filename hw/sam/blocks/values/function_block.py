@@ -19,18 +19,20 @@ class FunctionBlock(Instanced):
 
     One token a cycle. Results and their errors as in ``FunctionUnit``. Source: FuseFlow, section 7.
 
-    Parameters: ``format`` of values; ``op``, the name of a ``Function`` in lower case. Raises
-    ``ValueError`` where there is no such function in this format.
+    Parameters: ``format`` of values; ``op``, the name of a ``Function`` in lower case; ``words`` of
+    a value, each of which has its own unit. Raises ``ValueError`` where there is no such function
+    in this format.
 
     Members: ``val`` in; ``out_val`` out.
     """
 
-    def __init__(self, format: NumberFormat, op: str) -> None:
+    def __init__(self, format: NumberFormat, op: str, words: int = 1) -> None:
         function = getattr(Function, op.upper())
         check_function(format, function)
         self._format = format
         self._function = function
-        stream = token_stream(format.width)
+        self._words = words
+        stream = token_stream(words * format.width)
         super().__init__({"val": In(stream), "out_val": Out(stream)})
 
     @staticmethod
@@ -40,15 +42,20 @@ class FunctionBlock(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.unit = unit = FunctionUnit(self._format, self._function)
-        m.submodules.delay = delay = Delay(self._format.width, unit.latency)
+        width = self._format.width
+        units = [FunctionUnit(self._format, self._function) for _ in range(self._words)]
+        m.submodules.delay = delay = Delay(self._words * width, units[0].latency)
         wiring.connect(m, delay.o, wiring.flipped(self.out_val))
         val = self.val
+        for word, unit in enumerate(units):
+            m.submodules["unit" if self._words == 1 else f"unit_{word}"] = unit
+            m.d.comb += [
+                # The payload of an empty token is the word 0.
+                unit.i.eq(val.payload.payload.word_select(word, width)),
+                unit.enable.eq(delay.enable),
+                delay.result.word_select(word, width).eq(unit.o),
+            ]
         m.d.comb += [
-            # The payload of an empty token is the word 0.
-            unit.i.eq(val.payload.payload),
-            unit.enable.eq(delay.enable),
-            delay.result.eq(unit.o),
             delay.i.payload.kind.eq(val.payload.kind),
             delay.i.payload.payload.eq(val.payload.payload),
             delay.i.valid.eq(val.valid),

@@ -7,12 +7,12 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from gnarl.hw.lib.arithmetic import ArithmeticUnit
 from gnarl.hw.lib.formats import NumberFormat
 from gnarl.hw.lib.memory.ram import TwoPortRam
 from gnarl.hw.lib.operation import Operation
 from gnarl.hw.lib.stream.queue import Queue
 from gnarl.hw.sam.blocks.values.running_sum import BARE
+from gnarl.hw.sam.blocks.values.unit_row import UnitRow
 from gnarl.hw.sam.step import TokenStep
 from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
@@ -29,15 +29,16 @@ class InterleavedSums(wiring.Component):
     as there are stages; a longer one takes ``stages`` cycles for each token more. Source: C-slow
     retiming, Leiserson and Saxe, "Retiming Synchronous Circuitry", 1991.
 
-    Parameters: ``format`` of values; ``op``, which sums; ``stages`` >= 2.   Members: as
-    ``RunningSum``.
+    Parameters: ``format`` of values; ``op``, which sums; ``stages`` >= 2; ``words`` of a value.
+    Members: as ``RunningSum``.
     """
 
-    def __init__(self, format: NumberFormat, op: Operation, stages: int) -> None:
+    def __init__(self, format: NumberFormat, op: Operation, stages: int, words: int = 1) -> None:
         self._format = format
         self._op = op
         self._stages = stages
-        tokens = token_stream(format.width)
+        self._words = words
+        tokens = token_stream(words * format.width)
         super().__init__({"i": In(tokens), "o": Out(tokens)})
 
     @staticmethod
@@ -47,9 +48,10 @@ class InterleavedSums(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        shape = data.StructLayout({"sum": self._format.width, "level": LEVEL_BITS, "kind": Kind})
+        width = self._words * self._format.width
+        shape = data.StructLayout({"sum": width, "level": LEVEL_BITS, "kind": Kind})
         m.submodules.ended = ended = Queue(shape, 2)
-        m.submodules.waiting = waiting = _Waiting(self._format.width, self._stages)
+        m.submodules.waiting = waiting = _Waiting(width, self._stages)
         wiring.connect(m, wiring.flipped(self.i), waiting.i)
         self._sum(m, waiting, ended.i)
         self._give(m, ended.o)
@@ -57,17 +59,17 @@ class InterleavedSums(wiring.Component):
 
     def _sum(self, m: Module, waiting: _Waiting, ended: Any) -> None:
         """Adds the token whose turn it is to the sum that is at the adder's output."""
-        m.submodules.unit = unit = ArithmeticUnit(self._format, self._stages)
+        row = UnitRow(m, self._format, self._stages, self._words)
         token = waiting.token
-        # Whether the sums in the unit have a value yet, as they go round with it.
+        # Whether the sums in the units have a value yet, as they go round with it.
         started = Signal(self._stages)
         has_started = started[-1]
         adds = Signal()
         m.d.comb += [
-            unit.left.eq(unit.o),
-            unit.right.eq(Mux(adds, token.payload, unit.o)),
-            unit.operation.eq(Mux(adds & has_started, self._op, Operation.PASS_RIGHT)),
-            ended.payload.sum.eq(Mux(has_started, unit.o, 0)),
+            row.left.eq(row.o),
+            row.right.eq(Mux(adds, token.payload, row.o)),
+            row.operation.eq(Mux(adds & has_started, self._op, Operation.PASS_RIGHT)),
+            ended.payload.sum.eq(Mux(has_started, row.o, 0)),
             ended.payload.level.eq(token.payload[:LEVEL_BITS]),
             ended.payload.kind.eq(token.kind),
         ]

@@ -34,29 +34,36 @@ class Reduce(Instanced):
     its fact that empty outer fibers yield a value too many there.
 
     Parameters: ``format`` of values; ``op``, a name of ``REDUCTIONS``; ``crd_width`` of
-    coordinates, None for no ``crd``; ``stages`` >= 1 of the adder.
+    coordinates, None for no ``crd``; ``stages`` >= 1 of the adder; ``words`` of a value, each of
+    which is summed by itself.
 
     Members: ``val``, and ``crd`` if there is one, in; ``out_val`` out; ``fault`` out: ``val`` and
     ``crd`` disagree.
     """
 
     def __init__(
-        self, format: NumberFormat, op: str, crd_width: int | None, stages: int = 1
+        self,
+        format: NumberFormat,
+        op: str,
+        crd_width: int | None,
+        stages: int = 1,
+        words: int = 1,
     ) -> None:
         self._format = format
         self._stages = stages
+        self._words = words
         self._op = REDUCTIONS[op]
         self._has_crd = crd_width is not None
-        stream = token_stream(format.width)
+        stream = token_stream(words * format.width)
         crd = {} if crd_width is None else {"crd": In(token_stream(crd_width))}
         super().__init__({"val": In(stream), "out_val": Out(stream), "fault": Out(1)} | crd)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         sums = (
-            RunningSum(self._format, self._op)
+            RunningSum(self._format, self._op, self._words)
             if self._stages == 1
-            else InterleavedSums(self._format, self._op, self._stages)
+            else InterleavedSums(self._format, self._op, self._stages, self._words)
         )
         m.submodules.sums = sums
         wiring.connect(m, sums.o, wiring.flipped(self.out_val))

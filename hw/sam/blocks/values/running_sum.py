@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from gnarl.hw.lib.arithmetic import ArithmeticUnit
 from gnarl.hw.lib.formats import NumberFormat
-from gnarl.hw.lib.instanced import EnableInserter
 from gnarl.hw.lib.operation import Operation
+from gnarl.hw.sam.blocks.values.unit_row import UnitRow
 from gnarl.hw.sam.step import TokenStep
 from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_stream
 
@@ -25,17 +24,19 @@ class RunningSum(wiring.Component):
     empty fiber is the word 0. One token a cycle: a stop that follows a sum goes out while the next
     value comes in.
 
-    Parameters: ``format`` of values; ``op``, which sums.
+    Parameters: ``format`` of values; ``op``, which sums; ``words`` of a value, each summed by
+    itself.
 
     Members: ``i`` in: values; stops that end a fiber, and ``BARE`` for those that do not, with
     their level among values; done. ``o`` out: sums; stops, one level lower, but for those of level
     0; done.
     """
 
-    def __init__(self, format: NumberFormat, op: Operation) -> None:
+    def __init__(self, format: NumberFormat, op: Operation, words: int = 1) -> None:
         self._format = format
         self._op = op
-        tokens = token_stream(format.width)
+        self._words = words
+        tokens = token_stream(words * format.width)
         super().__init__({"i": In(tokens), "o": Out(tokens)})
 
     def elaborate(self, platform: Any) -> Module:
@@ -45,14 +46,13 @@ class RunningSum(wiring.Component):
         is_value = i.valid & (i.payload.kind == Kind.DATA)
         level = i.payload.payload[:LEVEL_BITS]
 
-        # The sum so far is the unit's output register.
+        # The sum so far is the units' output register.
         adds, started = Signal(), Signal()
-        unit = ArithmeticUnit(self._format, stages=1)
-        m.submodules.unit = EnableInserter(step.done & adds)(unit)
+        row = UnitRow(m, self._format, 1, self._words, step.done & adds)
         m.d.comb += [
-            unit.left.eq(unit.o),
-            unit.right.eq(i.payload.payload),
-            unit.operation.eq(Mux(started, self._op, Operation.PASS_RIGHT)),
+            row.left.eq(row.o),
+            row.right.eq(i.payload.payload),
+            row.operation.eq(Mux(started, self._op, Operation.PASS_RIGHT)),
         ]
 
         has_stop = Signal()  # the sum before it is given, the stop is not
@@ -66,7 +66,7 @@ class RunningSum(wiring.Component):
         with m.Elif(i.valid & ~has_stop):
             with m.Switch(i.payload.kind):
                 with m.Case(Kind.STOP):
-                    step.give(o, Kind.DATA, Mux(started, unit.o, 0))
+                    step.give(o, Kind.DATA, Mux(started, row.o, 0))
                 with m.Case(BARE):
                     step.give(o, Kind.STOP, level - 1)
                 with m.Default():

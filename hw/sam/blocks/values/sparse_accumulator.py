@@ -7,7 +7,6 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from gnarl.hw.lib.arithmetic import ArithmeticUnit
 from gnarl.hw.lib.formats import NumberFormat
 from gnarl.hw.lib.instanced import Instanced
 from gnarl.hw.lib.operation import Operation
@@ -16,6 +15,7 @@ from gnarl.hw.lib.stream.queue import Queue
 from gnarl.hw.sam.blocks.agreement import level_of
 from gnarl.hw.sam.blocks.values.drained_fibers import FIBER_BITS, DrainedFibers
 from gnarl.hw.sam.blocks.values.sum_bank import SumBank
+from gnarl.hw.sam.blocks.values.unit_row import UnitRow
 from gnarl.hw.sam.step import TokenStep, is_data, is_done, is_stop
 from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
@@ -40,7 +40,7 @@ class SparseAccumulator(Instanced):
     power of two, at least 32: how many keys there are; ``full``, for each index, innermost first:
     every coordinate below its size comes out, absent ones with value 0, or for index 1 an empty
     fiber. As a stop tells nothing about what is around it, so it does for a stop without a fiber;
-    ``stages`` >= 1 of the adder.
+    ``stages`` >= 1 of the adder; ``value_words`` of a value, each of which is summed by itself.
 
     Members: ``size0``, ``size1`` in, sizes of the indices, innermost first, which stay through a
     run; ``crd0``, ``crd1``, ... ``val`` in; ``out_crd0``, ... ``out_val`` out; ``fault`` out: the
@@ -56,9 +56,12 @@ class SparseAccumulator(Instanced):
         words: int,
         full: tuple[bool, ...],
         stages: int = 1,
+        value_words: int = 1,
     ) -> None:
         self._format = format
         self._stages = stages
+        self._value_words = value_words
+        self._value_width = value_words * format.width
         self._width = width
         self._order = order
         self._words = words
@@ -68,9 +71,9 @@ class SparseAccumulator(Instanced):
             {
                 **{f"size{place}": In(width) for place in range(order)},
                 **{f"crd{place}": In(token_stream(width)) for place in range(order + 1)},
-                "val": In(token_stream(format.width)),
+                "val": In(token_stream(self._value_width)),
                 **{f"out_crd{place}": Out(token_stream(width)) for place in range(order)},
-                "out_val": Out(token_stream(format.width)),
+                "out_val": Out(token_stream(self._value_width)),
                 "fault": Out(1),
             }
         )
@@ -83,12 +86,12 @@ class SparseAccumulator(Instanced):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         banks = range(BANKS[self._order])
-        self._banks = [SumBank(self._words, self._format.width, self._stages) for _ in banks]
+        self._banks = [SumBank(self._words, self._value_width, self._stages) for _ in banks]
         for number, bank in enumerate(self._banks):
             m.submodules[f"bank_{number}"] = bank
         m.submodules.fibers = fibers = Queue(token_layout(FIBER_BITS), 2)
         m.submodules.output = drained = DrainedFibers(
-            self._key_bits, self._width, self._format.width, self._full
+            self._key_bits, self._width, self._value_width, self._full
         )
         inner_bits = self._inner_bits(m)
         self._take(m, fibers.i, inner_bits)
@@ -222,12 +225,12 @@ class SparseAccumulator(Instanced):
             m.d.comb += [each.read_valid.eq(valid & (bank == number)), each.read_key.eq(key)]
 
         read, read_bank, read_key = Signal(), Signal.like(bank), Signal(self._key_bits)
-        value = Signal(self._format.width)
+        value = Signal(self._value_width)
         m.d.sync += [read.eq(valid), read_bank.eq(bank), read_key.eq(key)]
         m.d.sync += value.eq(self.val.payload.payload)
 
         # The first of several stages are the operands: block RAM is slow.
-        m.submodules.adder = adder = ArithmeticUnit(self._format, max(1, self._stages - 1))
+        adder = UnitRow(m, self._format, max(1, self._stages - 1), self._value_words)
         waits: Value = Const(0)
         write, write_bank, write_key = read, read_bank, read_key
         for stage in range(self._stages):
@@ -251,9 +254,9 @@ class SparseAccumulator(Instanced):
         # The memory does not yet show the last two sums that are known. They may be of another
         # bank, but then this is the first of its own, and what was found is not used.
         written, written_key = Signal(), Signal(self._key_bits)
-        written_value = Signal(self._format.width)
+        written_value = Signal(self._value_width)
         m.d.sync += [written.eq(write), written_key.eq(write_key), written_value.eq(adder.o)]
-        sum_before = Signal(self._format.width)
+        sum_before = Signal(self._value_width)
         with m.If(write & (write_key == read_key)):
             m.d.comb += sum_before.eq(adder.o)
         with m.Elif(written & (written_key == read_key)):

@@ -11,6 +11,7 @@ from gnarl.hw.lib.formats import NumberFormat
 from gnarl.hw.lib.instanced import Instanced
 from gnarl.hw.lib.stream.appender import Appender
 from gnarl.hw.lib.stream.memory_ports import WritePort
+from gnarl.hw.sam.blocks.values.unit_row import to_words
 from gnarl.hw.sam.step import is_data, is_done, is_stop
 from gnarl.hw.sam.token import token_stream
 
@@ -20,18 +21,28 @@ class ValueWriter(Instanced):
 
     Takes a token a cycle, as long as its memory does. Source: SAM, values writer.
 
-    Parameters: ``format`` of values; ``width`` of row numbers; ``array_words``, rows of the array.
+    Parameters: ``format`` of values; ``width`` of row numbers; ``array_words``, rows of the array;
+    ``words`` of a row; ``value_words`` of a value: as many, or 1, which is written to each.
 
     Members: ``val`` in; ``mem_vals``, a ``WritePort``; ``entries`` out: values written; ``done``
     out: so are all of them; ``fault`` out: the array is full.
     """
 
-    def __init__(self, format: NumberFormat, width: int, array_words: int) -> None:
-        self._array = width, format.width, array_words
+    def __init__(
+        self,
+        format: NumberFormat,
+        width: int,
+        array_words: int,
+        words: int = 1,
+        value_words: int = 1,
+    ) -> None:
+        self._array = width, format.width, array_words, words
+        self._words = words
+        self._value_words = value_words
         super().__init__(
             {
-                "val": In(token_stream(format.width)),
-                "mem_vals": Out(WritePort(width, format.width)),
+                "val": In(token_stream(value_words * format.width)),
+                "mem_vals": Out(WritePort(width, format.width, words)),
                 "entries": Out(width),
                 "done": Out(1),
                 "fault": Out(1),
@@ -44,7 +55,7 @@ class ValueWriter(Instanced):
         wiring.connect(m, rows.array, wiring.flipped(self.mem_vals))
         val = self.val
         m.d.comb += [
-            rows.i.payload[0].eq(val.payload.payload),
+            rows.i.payload.eq(to_words(val.payload.payload, self._value_words, self._words)),
             self.entries.eq(rows.count),
             self.fault.eq(rows.fault),
         ]

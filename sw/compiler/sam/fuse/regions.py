@@ -54,6 +54,8 @@ class Region:
         bounds of fibers, coordinates of an index by its name, where data have fewer than there are.
     lanes
         indices whose loops are dealt to copies of what lies inside, each with how many.
+    blocks
+        indices along which neighbours are one value, each with how many.
     place
         where the user wrote it, as errors begin: ``s.toml: region 2: ``.
     """
@@ -64,6 +66,7 @@ class Region:
     iteration: str = FACTORED
     longest: Mapping[str, int] = field(default_factory=dict)
     lanes: tuple[tuple[str, int], ...] = ()
+    blocks: tuple[tuple[str, int], ...] = ()
     place: str = field(default="", compare=False)
 
 
@@ -100,7 +103,8 @@ class Fusion:
         """The only region of a statement."""
         einsum = explicit(statement)
         program = EinsumProgram(einsum.name, (einsum,), statement.formats, (einsum.name,))
-        region = Region((einsum.name,), statement.order, lanes=statement.lanes)
+        order, lanes, blocks = statement.order, statement.lanes, statement.blocks
+        region = Region((einsum.name,), order, lanes=lanes, blocks=blocks)
         return cls(program, (region,), frozenset(program.inputs))
 
 
@@ -137,8 +141,8 @@ class LoweredRegion:
         return "_".join(access.tensor for access in self.views.results)
 
     def longest(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-        """Coordinates in the longest fiber of each index: the size of the index, or the region's
-        bound. Raises ``WorkloadError`` for a bound of an index that there is not."""
+        """Coordinates in the longest fiber of each index, or blocks: as many as there are, or the
+        region's bound. Raises ``WorkloadError`` for a bound of an index that there is not."""
         copied = {copy.name: shapes[copy.source.tensor] for copy in self.copies}
         sizes, bounds = self.kernel.sizes({**shapes, **copied}), self.region.longest
         for index in bounds:
@@ -147,7 +151,11 @@ class LoweredRegion:
                     f"{self.region.place}longest: index {index} is not in the region; it has "
                     f"{', '.join(sizes)}"
                 )
-        return {index: min(size, bounds.get(index, size)) for index, size in sizes.items()}
+        words = dict(self.region.blocks)
+        return {
+            index: min(-(-size // words.get(index, 1)), bounds.get(index, size))
+            for index, size in sizes.items()
+        }
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -279,11 +287,12 @@ def _lower(fusion: Fusion, region: Region, before: Sequence[LoweredRegion]) -> L
     if region.order:
         check_order(graph, region.order)
     order = region.order or first_order(graph)
-    for index, _ in region.lanes:
-        if index not in order:
-            raise WorkloadError(
-                f"lanes: index {index} is not in the region; it has {', '.join(order)}"
-            )
+    for what, chosen in (("lanes", region.lanes), ("blocks", region.blocks)):
+        for index, _ in chosen:
+            if index not in order:
+                raise WorkloadError(
+                    f"{what}: index {index} is not in the region; it has {', '.join(order)}"
+                )
     known = [copy for each in before for copy in each.copies]
     copied += in_other_orders(views, fixed, order)
     copies = copies_of(program, copied, formats, order, known)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError, quoted
+from gnarl.hw.sam.block_types import BLOCK_WORDS
 from gnarl.sw.compiler.sam.fuse.association import associate
 from gnarl.sw.compiler.sam.fuse.barriers import needed_before
 from gnarl.sw.compiler.sam.fuse.choices import FACTORED, FUSIONS, ITERATIONS
@@ -29,14 +30,14 @@ from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.workloads.einsum.program import EinsumProgram
 from gnarl.sw.workloads.einsum.stored_maxima import check_where_stored
 from gnarl.sw.workloads.tensor.lanes import ALLOWED_LANES, ways_of
-from gnarl.sw.workloads.tensor.options import parse_format
+from gnarl.sw.workloads.tensor.options import ALLOWED_WORDS, parse_format
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 from gnarl.sw.workloads.text_file import read_text
 
 DEFAULT_FUSION = "layer"
 
 _FIELDS = ("model", "associate", "formats", "region")
-_REGION_FIELDS = ("statements", "order", "before", "iteration", "longest", "lanes")
+_REGION_FIELDS = ("statements", "order", "before", "iteration", "longest", "lanes", "blocks")
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,9 @@ def _lines(model: SamModel, fusion: Fusion, regions: Sequence[LoweredRegion]) ->
         if region.region.lanes:
             lanes = ", ".join(f"{index} = {n}" for index, n in region.region.lanes)
             yield f"lanes = {{ {lanes} }}"
+        if region.region.blocks:
+            blocks = ", ".join(f"{index} = {n}" for index, n in region.region.blocks)
+            yield f"blocks = {{ {blocks} }}"
 
 
 def _toml(value: Any) -> str:
@@ -278,8 +282,9 @@ def _region(fields: Any, number: int) -> Region:
         before = _field(fields, "before", list, [])
         chains = tuple(_texts({"before": each}, "before") for each in before)
         names, order = tuple(dict.fromkeys(statements)), _texts(fields, "order")
-        longest, lanes = _longest(fields), _lanes(fields)
-        return Region(names, order, chains, iteration, longest, lanes, f"region {number}: ")
+        longest, lanes, blocks = _longest(fields), _lanes(fields), _blocks(fields)
+        place = f"region {number}: "
+        return Region(names, order, chains, iteration, longest, lanes, blocks, place)
     except WorkloadError as error:
         raise WorkloadError(f"region {number}: {error}") from error
 
@@ -302,6 +307,14 @@ def _lanes(fields: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
                 f"lanes.{index} = {number!r}: must be a whole number, {ALLOWED_LANES}"
             )
     return tuple(lanes.items())
+
+
+def _blocks(fields: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    blocks = _field(fields, "blocks", dict, {})
+    for index, words in blocks.items():
+        if type(words) is not int or words not in BLOCK_WORDS[1:]:
+            raise WorkloadError(f"blocks.{index} = {words!r}: must be {ALLOWED_WORDS}")
+    return tuple(blocks.items())
 
 
 def _require_known(fields: Mapping[str, Any], known: Sequence[str], place: str) -> None:

@@ -13,13 +13,12 @@ from functools import cached_property
 
 import numpy as np
 
-from gnarl.hw.sam.block_types import BITVECTOR_BITS
 from gnarl.hw.sam.graph import Block, Graph
 from gnarl.sw.compiler.sam.agreement import walked_levels
 from gnarl.sw.compiler.sam.sections import graph_of, kernel_of
 from gnarl.sw.runtime.sam.image import Operands
 from gnarl.sw.workloads.einsum.program import reductions
-from gnarl.sw.workloads.tensor.storage import Storage, store
+from gnarl.sw.workloads.tensor.storage import Storage
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
 
@@ -59,7 +58,7 @@ def sampled_index(operands: Operands, rows: int) -> str | None:
     if not any(all(sizes[index] for index in result.indices) for result in kernel.results):
         return None  # nothing is read
     for index in kernel.order:
-        if sizes[index] <= rows or index in summed:
+        if sizes[index] <= rows or index in summed or index in operands.blocks:
             continue
         if not all(index in result.indices for result in kernel.results):
             continue
@@ -117,7 +116,7 @@ class SampledOperands(Operands):
                 mode = format.modes[walk.indices.index(self.index)]
                 if (walk.tensor, mode) not in stored:
                     part = part_of(self.tensors[walk.tensor], mode, self.rows)
-                    stored[walk.tensor, mode] = store(part, format, BITVECTOR_BITS, walk.tensor)
+                    stored[walk.tensor, mode] = self.whole.stored_as(walk.tensor, part)
                 found |= dict.fromkeys(walk.blocks, stored[walk.tensor, mode])
         return found
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gnarl.hw.sam.token import DONE, EMPTY
-from gnarl.sw.golden.sums import run_totals
-from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Stream
+from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Stream, totals_of
 
 
 def spaccumulator(site: Site, inputs: Inputs) -> Done:
@@ -32,8 +31,8 @@ def spaccumulator(site: Site, inputs: Inputs) -> Done:
     keys = [column[ordering] for column in (fiber, *columns)]
     first = _begins(keys)
     lengths = np.diff(np.append(np.flatnonzero(first), len(ordering)))
-    words = values.words[values.is_data][ordering]
-    totals = run_totals(words, lengths, "add", site.format).astype(np.int64)
+    words = site.words_of("val", values)[values.is_data][ordering]
+    totals = site.payloads(totals_of(words, lengths, "add", site.format))
     sums = _Table([key[first] for key in keys], totals)
     for depth in range(order):
         place = order - 1 - depth

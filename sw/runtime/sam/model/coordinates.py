@@ -62,10 +62,10 @@ def valdrop(site: Site, inputs: Inputs) -> Done:
     """The pairs whose value is not 0."""
     crd, val = inputs["crd"], inputs["val"]
     site.require_same(crd, val, ("crd", "val"))
-    bits, format = val.words, parse_format(site.format)
+    bits, format = site.words_of("val", val), parse_format(site.format)
     if isinstance(format, FloatFormat):
         bits = bits & np.uint32((1 << format.width - 1) - 1)
-    kept = bits != 0
+    kept = (bits != 0).any(axis=1)
     kept[val.ends] = True
     return Done({"out_crd": crd.tokens[kept], "out_val": val.tokens[kept]})
 

@@ -13,7 +13,7 @@ from gnarl.hw.sam.fabric.encoding import decode
 from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.memory_map import memory_map, settings_rows
 from gnarl.hw.sam.unit import settings_of
-from gnarl.sw.compiler.sam.check import require_functions
+from gnarl.sw.compiler.sam.check import require_supported
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.runtime.sam.model.streams import ModelRun, run_graph
 from gnarl.sw.runtime.sam.model.tokens import Limits
@@ -90,7 +90,7 @@ def graph_in(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
             raise ConfigError(["graph: missing, and no fabric: the model has nothing to run"])
         words = image.get("configuration")
         graph = decode(np.zeros(0) if words is None else words.words, config)
-    require_functions(graph, config)
+    require_supported(graph, config)
     return graph
 
 

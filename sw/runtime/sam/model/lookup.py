@@ -139,6 +139,7 @@ def arrayvals(site: Site, inputs: Inputs) -> Done:
     """The values that are referred to; 0 where there is no operand."""
     refs = inputs["ref"]
     absent = np.flatnonzero(refs.tokens >= STOP)
-    values = site.rows("vals", refs.tokens, absent)[:, 0]
+    rows = site.rows("vals", refs.tokens, absent)
+    values = site.payloads(rows.astype(np.uint32))
     values[refs.ends] = refs.tokens[refs.ends]
     return Done({"out_val": values})

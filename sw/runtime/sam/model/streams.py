@@ -27,6 +27,7 @@ from gnarl.sw.runtime.sam.model import (
     write,
 )
 from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Limits, Site, Stream
+from gnarl.sw.runtime.sam.model.value_blocks import ValueBlocks
 
 BLOCKS: dict[str, Callable[[Site, Inputs], Done]] = {
     name: getattr(module, name)
@@ -76,8 +77,14 @@ def run_graph(
     O(tokens log tokens).
     """
     running = _Running(graph)
+    blocks = ValueBlocks()
     for block in graph.topological():
-        running.do(Site(block, format, arrays, settings, limits or Limits()))
+        shapes = {
+            name: graph.shape_of_input(block.name, name)
+            for name in block.inputs
+            if (block.name, name) in graph.drivers
+        }
+        running.do(Site(block, format, arrays, settings, limits or Limits(), shapes, blocks))
     return running.result
 
 

@@ -10,9 +10,11 @@ from typing import NoReturn
 import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError, GnarlError
-from gnarl.hw.sam.graph import Block
+from gnarl.hw.sam.graph import Block, ValueShape
 from gnarl.hw.sam.token import DONE, EMPTY, MAX_LEVEL, PAYLOAD_BITS, Kind, stop
+from gnarl.sw.golden.sums import run_totals
 from gnarl.sw.program.free_memory import free_bytes
+from gnarl.sw.runtime.sam.model.value_blocks import ValueBlocks
 from gnarl.sw.workloads.refusals import first_true
 
 STOP = stop(0)
@@ -140,7 +142,8 @@ class Limits:
 class Site:
     """A block and what is around it, besides its streams.
 
-    ``arrays``: uint32 [rows, words] by ``"{block}_{array}"``; ``settings`` by block and setting.
+    ``arrays``: uint32 [rows, words] by ``"{block}_{array}"``; ``settings`` by block and setting;
+    ``shapes``: what the values are that inputs are given; ``blocks``: the run's.
     """
 
     block: Block
@@ -148,6 +151,22 @@ class Site:
     arrays: Mapping[str, np.ndarray]
     settings: Mapping[tuple[str, str], int]
     limits: Limits
+    shapes: Mapping[str, ValueShape] = field(default_factory=dict)
+    blocks: ValueBlocks = field(default_factory=ValueBlocks)
+
+    def words_of(self, name: str, stream: Stream) -> np.ndarray:
+        """The words of an input's tokens, uint32 [n, words of a value]: 0 of empty ones, and
+        anything of stops and done."""
+        words = self.shapes[name].words if name in self.shapes else 1
+        if words == 1:
+            return stream.words[:, np.newaxis]
+        return self.blocks.at(np.where(stream.is_data, stream.words, 0), words)
+
+    def payloads(self, words: np.ndarray) -> np.ndarray:
+        """Payloads of values, int64 [n], of words uint32 [n, words of a value]."""
+        if words.shape[1] == 1:
+            return words[:, 0].astype(np.int64)
+        return self.blocks.add(words)
 
     def array(self, name: str) -> np.ndarray:
         window = f"{self.block.name}_{name}"
@@ -255,6 +274,12 @@ class Site:
             for stream in (left, right)
         ]
         self.fail(f"token {at}: {names[0]} has {shown[0]} and {names[1]} has {shown[1]}")
+
+
+def totals_of(words: np.ndarray, lengths: np.ndarray, op: str, format: str) -> np.ndarray:
+    """Totals of runs of values, uint32 [runs, words], each word by itself; see ``run_totals``."""
+    columns = [run_totals(column, lengths, op, format) for column in words.T]
+    return np.stack(columns, axis=1)
 
 
 def _shown(token: int) -> str:

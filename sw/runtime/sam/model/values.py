@@ -7,8 +7,15 @@ import numpy as np
 from gnarl.hw.lib.operation import Operation
 from gnarl.hw.sam.token import DONE
 from gnarl.sw.golden.arithmetic import arithmetic
-from gnarl.sw.golden.sums import run_totals
-from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site
+from gnarl.sw.runtime.sam.model.tokens import (
+    STOP,
+    Done,
+    Inputs,
+    Parents,
+    Site,
+    Stream,
+    totals_of,
+)
 
 
 def alu(site: Site, inputs: Inputs) -> Done:
@@ -17,11 +24,11 @@ def alu(site: Site, inputs: Inputs) -> Done:
     site.require_same(left, right, ("val0", "val1"))
     unit = arithmetic(site.format)
     numbers = unit.apply(
-        Operation[site.block["op"].upper()], unit.numbers(left.words), unit.numbers(right.words)
+        Operation[site.block["op"].upper()],
+        unit.numbers(site.words_of("val0", left)),
+        unit.numbers(site.words_of("val1", right)),
     )
-    out = unit.words(numbers).astype(np.int64)
-    out[left.ends] = left.tokens[left.ends]
-    return Done({"out_val": out})
+    return _given(site, unit.words(numbers), left)
 
 
 def function(site: Site, inputs: Inputs) -> Done:
@@ -32,8 +39,24 @@ def function(site: Site, inputs: Inputs) -> Done:
 
     values = inputs["val"]
     op = Function[site.block["op"].upper()]  # type: ignore[misc, valid-type]
-    out = apply(op, values.words, site.format).astype(np.int64)
-    out[values.ends] = values.tokens[values.ends]
+    return _given(site, apply(op, site.words_of("val", values), site.format), values)
+
+
+def fold(site: Site, inputs: Inputs) -> Done:
+    """The words of each block put together: neighbours in pairs, and pairs of pairs."""
+    values = inputs["val"]
+    unit = arithmetic(site.format)
+    operation = Operation[site.block["op"].upper()]
+    numbers = unit.numbers(site.words_of("val", values))
+    while numbers.shape[1] > 1:
+        numbers = unit.apply(operation, numbers[:, ::2], numbers[:, 1::2])
+    return _given(site, unit.words(numbers), values)
+
+
+def _given(site: Site, words: np.ndarray, source: Stream) -> Done:
+    """A stream of these words, with the ends of that they come from."""
+    out = site.payloads(words)
+    out[source.ends] = source.tokens[source.ends]
     return Done({"out_val": out})
 
 
@@ -53,9 +76,8 @@ def reduce(site: Site, inputs: Inputs) -> Done:
         given = parents.given
     if values.lengths[-1]:
         site.fail("val has data after its last stop: must have a stop before done")
-    totals = run_totals(
-        values.words[values.is_data], lengths, site.block["op"], site.format
-    ).astype(np.int64)
+    words = site.words_of("val", values)[values.is_data]
+    totals = site.payloads(totals_of(words, lengths, site.block["op"], site.format))
 
     ended = stops > STOP
     last = np.cumsum(given.astype(np.int64) + ended) - 1

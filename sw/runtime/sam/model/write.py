@@ -51,6 +51,7 @@ def _bitvector(site: Site, data: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 def valwrite(site: Site, inputs: Inputs) -> Done:
     """The values; empty tokens are the word 0."""
     values = inputs["val"]
-    words = values.words[values.is_data]
+    words = site.words_of("val", values)[values.is_data]
     site.require_room_for("vals", len(words))
-    return Done({}, {"vals": _rows(words)}, {"entries": len(words)})
+    rows = np.broadcast_to(words, (len(words), site.block["words"]))
+    return Done({}, {"vals": rows}, {"entries": len(words)})

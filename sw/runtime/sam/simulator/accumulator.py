@@ -26,6 +26,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     STOP,
     TAKES,
     TOKEN,
+    VALUE_WORDS,
 )
 from gnarl.sw.runtime.sam.simulator.memory import read
 from gnarl.sw.runtime.sam.simulator.numbers import ADD, compute
@@ -38,6 +39,7 @@ from gnarl.sw.runtime.sam.simulator.steps import (
     send,
     take,
 )
+from gnarl.sw.runtime.sam.simulator.value_blocks import new_place
 
 ORDER, FULL0, FULL1, SIZE0, SIZE1, SHIFT = (PARAMETER + field for field in range(6))
 """Parameters and sizes; how many bits of a key are the inner coordinate."""
@@ -204,12 +206,15 @@ def _add(s: np.ndarray, m: np.ndarray, b: int, key: int, cycle: int) -> None:
     s[b + _KEYS + recent], s[b + _TIMES + recent] = key, cycle
     s[b + _RECENT] = (recent + 1) % max(1, s[STAGES] - 1)
     # Bitmaps lie behind the sums: a bit for each key, then one for each word that has some.
-    at, rest, size = sums + s[b + WORDS], key, s[b + WORDS]
+    words = s[b + VALUE_WORDS]
+    at, rest, size = sums + s[b + WORDS] * words, key, s[b + WORDS]
     is_there = (read(m, at + (key >> 5)) >> (key & 31)) & 1
+    for word in range(words):
+        place = sums + key * words + word
+        added = value if words == 1 else read(m, value + word)
+        m[place] = compute(s, ADD, read(m, place), added) if is_there else added
     if is_there:
-        m[sums + key] = compute(s, ADD, read(m, sums + key), value)
         return
-    m[sums + key] = value
     s[b + _LEFT + bank] += 1
     while size > 1:
         m[at + (rest >> 5)] = read(m, at + (rest >> 5)) | 1 << (rest & 31)
@@ -222,7 +227,7 @@ def _add(s: np.ndarray, m: np.ndarray, b: int, key: int, cycle: int) -> None:
 def _least(s: np.ndarray, m: np.ndarray, b: int) -> int:
     """The least key of the bank that is drained."""
     words = s[b + WORDS]
-    at = s[b + SUMS] + s[b + _DRAINED_BANK] * s[b + BANK_SIZE] + words
+    at = s[b + SUMS] + s[b + _DRAINED_BANK] * s[b + BANK_SIZE] + words * s[b + VALUE_WORDS]
     levels, size = 0, words
     while size > 1:
         size = (size + _WORD_BITS - 1) >> 5
@@ -244,7 +249,7 @@ def _remove(s: np.ndarray, m: np.ndarray, b: int, key: int) -> None:
     """Takes the least key out of the bank that is drained."""
     bank = s[b + _DRAINED_BANK]
     size = s[b + WORDS]
-    at = s[b + SUMS] + bank * s[b + BANK_SIZE] + size
+    at = s[b + SUMS] + bank * s[b + BANK_SIZE] + size * s[b + VALUE_WORDS]
     while size > 1:
         word = read(m, at + (key >> 5)) & ~(1 << (key & 31))
         m[at + (key >> 5)] = word
@@ -308,8 +313,7 @@ def _drain_step(
     ends_row, ends_all = False, False
     if is_row and has_element:
         give(s, b, 0, inner if s[b + FULL0] else sum_inner)
-        at = s[b + SUMS] + s[b + _DRAINED_BANK] * s[b + BANK_SIZE] + key
-        give(s, b, last, read(m, at) if has_sum else 0)
+        give(s, b, last, _sum_of(s, m, b, key) if has_sum else 0)
     elif is_row and another_row:
         ends_row = True
         give(s, b, 0, STOP)
@@ -332,6 +336,19 @@ def _drain_step(
             s[b + _INNER] += 1
             if has_sum:
                 _remove(s, m, b, key)
+
+
+@inner_integers
+def _sum_of(s: np.ndarray, m: np.ndarray, b: int, key: int) -> int:
+    """The sum of a key of the bank that is drained."""
+    words = s[b + VALUE_WORDS]
+    at = s[b + SUMS] + s[b + _DRAINED_BANK] * s[b + BANK_SIZE] + key * words
+    if words == 1:
+        return read(m, at)
+    out = new_place(s, m)
+    for word in range(words):
+        m[out + word] = read(m, at + word)
+    return out
 
 
 @inner_integers

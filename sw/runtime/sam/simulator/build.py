@@ -9,6 +9,7 @@ import numpy as np
 
 from gnarl.hw.lib.formats import FixedFormat, FloatFormat, parse_format
 from gnarl.hw.sam.block_types import ALU_OPERATIONS, BITVECTOR, DENSE, FUNCTIONS, REDUCTIONS
+from gnarl.hw.sam.blocks.values.fold import Fold
 from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
 from gnarl.hw.sam.blocks.values.sparse_accumulator import BANKS, SparseAccumulator
 from gnarl.hw.sam.components import skips
@@ -33,6 +34,9 @@ from gnarl.sw.runtime.sam.simulator.numbers import ADD, MAX
 BUFFER_WORDS = 1 << 14
 """Words of an array that a writer may write before they are collected."""
 
+MORE_PLACES = 1 << 14
+"""Places for blocks of values beyond those that records may mention at a time."""
+
 _FEW_IN_FLIGHT = 8
 _LOCAL_READS = 2
 """Reads of its own memory that a port has room for."""
@@ -50,6 +54,7 @@ _KINDS = {
     "union": kinds.UNION,
     "arrayvals": kinds.VALUES,
     "alu": kinds.PIPELINE,
+    "fold": kinds.PIPELINE,
     "function": kinds.PIPELINE,
     "reduce": kinds.REDUCTION,
     "spaccumulator": kinds.ACCUMULATOR,
@@ -142,6 +147,9 @@ class _Layout:
         self._arrays, self._settings = arrays, settings
         self._memory: list[np.ndarray] = []
         self._memory_words = 0
+        self._most_words = max(graph.blocks_along.values(), default=1)
+        if self._most_words > 1:
+            self._words(np.zeros(self._most_words, np.uint32))  # the block that 0 means
         self._s = [0] * layout.ONCE
         self._blocks: dict[str, int] = {}
         self._outputs: dict[tuple[str, str], int] = {}
@@ -161,6 +169,8 @@ class _Layout:
         for block in blocks:
             self._hint(block)
         self._note_once()
+        if self._most_words > 1:
+            self._add_places()
         memory = np.concatenate([*self._memory, np.zeros(1, np.uint32)])
         self.laid = Laid(
             np.array(self._s, np.int64),
@@ -264,12 +274,36 @@ class _Layout:
             if self._graph.readers.get((block.name, output)) and self._config.stream_latency == 2:
                 s[readers + layout.WRITER] = b
         self._add_ports(block)
+        self._note_words(block, b)
         fill = _PARTICULARS.get(kind)
         if fill is not None:
             fill(self, block, b)
         is_hinted = kind == kinds.LOOKUP and skips(block, self._config)
         if is_hinted or (kind in _ASKING and self._config.memory == "shared"):
             self._early.append(b)
+
+    def _note_words(self, block: Block, b: int) -> None:
+        """Notes the words of a block's values, those that are given to it."""
+        given = [
+            self._graph.shape_of_input(block.name, name).words if q else 1
+            for name, q in ((name, self._queues.get((block.name, name))) for name in block.inputs)
+        ]
+        words = max(given, default=1)
+        self._s[b + layout.VALUE_WORDS] = words
+        if words > 1 and block.type == "alu":
+            ones = sum(1 << place for place, each in enumerate(given) if each == 1)
+            self._s[b + layout.ONE_WORD_INPUTS] = ones
+
+    def _add_places(self) -> None:
+        """The pool of blocks of values: more places than there are records that may mention one."""
+        s = self._s
+        s[layout.RECORDS] = len(s)
+        s[layout.PLACES] = len(s) + MORE_PLACES
+        s[layout.PLACE_WORDS] = self._most_words
+        s[layout.FIRST_PLACE] = self._words(
+            np.zeros(s[layout.PLACES] * self._most_words, np.uint32)
+        )
+        s[layout.MARKS] = self._words(np.zeros(s[layout.PLACES], np.uint32))
 
     def setting(self, block: Block, name: str) -> int:
         return int(self._settings[block.name, name])
@@ -285,6 +319,8 @@ class _Layout:
             s[port + layout.GRANTED] = -1
             if array.writes:
                 self._written[name] = port
+                # Of segments and bitvectors one word of each row is simulated.
+                s[port + layout.ROW_WORDS] = array.words if array.of_values else 1
                 s[port + layout.CAPACITY] = 1 << 40
                 most = min(config.array_words, (1 << config.index_bits) - 1)
                 s[port + layout.LOADED] = min(most, self._places.get(name, (0, most))[1])
@@ -326,15 +362,22 @@ class _Layout:
 
     def fill_pipeline(self, block: Block, b: int) -> None:
         s = self._s
-        is_alu = block.type == "alu"
-        operations = ALU_OPERATIONS if is_alu else FUNCTIONS
-        latency = self._config.alu_stages if is_alu else FunctionBlock.latency(block["op"])
+        stages = self._config.alu_stages
+        operations = FUNCTIONS if block.type == "function" else ALU_OPERATIONS
+        match block.type:
+            case "alu":
+                latency = stages
+            case "fold":
+                latency = Fold.latency(block["words"], stages)
+                s[b + values.FOLDS] = block["words"]
+            case _:
+                latency = FunctionBlock.latency(block["op"])
         s[b + values.OPERATION] = operations.index(block["op"])
         s[b + values.LATENCY] = latency
         s[b + values.RINGS] = at = self._record(latency)
         s[at : at + latency] = [-1] * latency
         kind = parse_format(self._config.format)
-        if not is_alu and isinstance(kind, FloatFormat):
+        if block.type == "function" and isinstance(kind, FloatFormat):
             s[b + values.NUMBERS] = len(s)
             s += numbers_of(block["op"], kind)
 
@@ -353,7 +396,7 @@ class _Layout:
             s[self._queues[block.name, f"crd{place + 1}"] + layout.LOOKS] = 1
         greatest = (s[b + accumulator.SIZE0] - 1) & (1 << config.index_bits) - 1
         s[b + accumulator.SHIFT] = min(greatest.bit_length(), (words - 1).bit_length())
-        size, bank = words, words
+        size, bank = words, words * s[b + layout.VALUE_WORDS]
         while size > 1:
             size = -(-size // 32)
             bank += size

@@ -35,6 +35,7 @@ from gnarl.sw.runtime.sam.simulator.steps import (
     payload_or_zero,
     raised,
 )
+from gnarl.sw.runtime.sam.simulator.value_blocks import is_zero_value
 
 
 @inner_integers
@@ -164,15 +165,13 @@ def hold(s: np.ndarray, b: int, gives_stops: bool) -> int:
 
 
 @inner_integers
-def drop_values(s: np.ndarray, b: int) -> int:
+def drop_values(s: np.ndarray, m: np.ndarray, b: int) -> int:
     """A step of ``gnarl.hw.sam.blocks.streams.val_drop``."""
     crd, val = s[s[b + IN] + TOKEN], s[s[b + IN + 1] + TOKEN]
     if not agree(crd, val):
         return WRONG
-    magnitude = payload_or_zero(val)
-    if s[FORMAT] != FIXED:
-        magnitude &= (1 << s[WIDTH] - 1) - 1
-    if not is_data(val) or magnitude:
+    magnitude = (1 << s[WIDTH] - (s[FORMAT] != FIXED)) - 1
+    if not is_data(val) or not is_zero_value(s, m, b, payload_or_zero(val), magnitude):
         give(s, b, 0, crd)
         give(s, b, 1, val)
     s[b + TAKES] = 0b11

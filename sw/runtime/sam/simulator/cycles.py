@@ -171,11 +171,11 @@ def _run(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> int:
     """A block's cycle."""
     kind = s[b + KIND]
     if kind < kinds.STEPS:
-        return _step(s, b, kind, cycle)
+        return _step(s, m, b, kind, cycle)
     if kind == kinds.PIPELINE:
-        return pipeline(s, b, cycle)
+        return pipeline(s, m, b, cycle)
     if kind == kinds.REDUCTION:
-        return reduction(s, b, cycle)
+        return reduction(s, m, b, cycle)
     if kind == kinds.ACCUMULATOR:
         return accumulator(s, m, b, cycle)
     if s[b + BEGUN] == WITH_ALL_ELSE and not _begin(s, m, b, cycle):
@@ -194,14 +194,14 @@ def _run(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> int:
 
 
 @inlined_integers
-def _step(s: np.ndarray, b: int, kind: int, cycle: int) -> int:
+def _step(s: np.ndarray, m: np.ndarray, b: int, kind: int, cycle: int) -> int:
     """A cycle of a block that makes steps."""
     s[b + GIVES] = s[b + TAKES] = 0
     is_done = False
     if see(s, b) or not s[b + NEEDS_ALL]:
         for place in range(s[b + STATES]):
             s[b + NEXT + place] = s[b + STATE + place]
-        status = _decide(s, b, kind)
+        status = _decide(s, m, b, kind)
         if status == WRONG:
             return WRONG
         if status == READY:
@@ -213,7 +213,7 @@ def _step(s: np.ndarray, b: int, kind: int, cycle: int) -> int:
 
 
 @inlined_integers
-def _decide(s: np.ndarray, b: int, kind: int) -> int:
+def _decide(s: np.ndarray, m: np.ndarray, b: int, kind: int) -> int:
     """What the step is that a block is at."""
     if kind == kinds.INTERSECT:
         return _intersect(s, b)
@@ -235,11 +235,11 @@ def _decide(s: np.ndarray, b: int, kind: int) -> int:
         return joins.bitvector_expand(s, b)
     if kind == kinds.BITVECTOR_INTERSECT or kind == kinds.BITVECTOR_UNION:
         return joins.bitvector_join(s, b, kind == kinds.BITVECTOR_UNION)
-    return _decide_more(s, b, kind)
+    return _decide_more(s, m, b, kind)
 
 
 @inner_integers
-def _decide_more(s: np.ndarray, b: int, kind: int) -> int:
+def _decide_more(s: np.ndarray, m: np.ndarray, b: int, kind: int) -> int:
     if kind == kinds.ROOT:
         return coordinates.root(s, b)
     if kind == kinds.RELAY:
@@ -253,7 +253,7 @@ def _decide_more(s: np.ndarray, b: int, kind: int) -> int:
     if kind == kinds.COLLECT_VALUES:
         return coordinates.collect_values(s, b)
     if kind == kinds.DROP_VALUES:
-        return coordinates.drop_values(s, b)
+        return coordinates.drop_values(s, m, b)
     if kind == kinds.FROM_POINTS:
         return coordinates.from_points(s, b)
     return WAITS

@@ -59,6 +59,12 @@ FORMAT, EXPONENT, FRACTION, WIDTH = (_once.take() for _ in range(4))
 """Of values: one of the kinds below; bits."""
 INDEX_MASK = _once.take()
 STAGES = _once.take()
+RECORDS = _once.take()
+"""Numbers in the array."""
+FIRST_PLACE, PLACE_WORDS, PLACES = (_once.take() for _ in range(3))
+"""The pool of places for blocks of values in memory."""
+MARKS, NEXT_PLACE = _once.take(), _once.take()
+"""Where it is said which places are not free, and the next one to look at."""
 ONCE = _once.size
 
 RUNNING, ENDED, DEADLOCK, FAULT = range(4)
@@ -133,6 +139,9 @@ GIVES, TAKES = _block.take(), _block.take()
 """A bit for each output and input of the step at hand, and further up for second tokens."""
 STATES, STATE, NEXT = _block.take(), _block.take(4), _block.take(4)
 """How many words of state it has, these, and what the step makes of them."""
+VALUE_WORDS, ONE_WORD_INPUTS = _block.take(), _block.take()
+"""Words of the values that are given to it; of an ALU of blocks a bit for each input of one
+word."""
 PARAMETER = _block.take(6)
 PORT_OF = _block.take(2)
 _MAX_INPUTS = MAX_LANES + 1

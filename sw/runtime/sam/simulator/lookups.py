@@ -33,6 +33,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     PORT_OF,
     REQUESTS,
     ROW,
+    ROW_WORDS,
     SECOND,
     SENT,
     STATE,
@@ -178,7 +179,10 @@ def values(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> None:
         kind = token >> KIND_SHIFT
         is_read = kind == IS_DATA
         if not is_read or at != NONE:
-            give(s, b, 0, read(m, at) if is_read else (0 if kind == IS_EMPTY else token))
+            if is_read:
+                # Of a block of values it is said where its words are.
+                token = read(m, at) if s[port + ROW_WORDS] == 1 else at
+            give(s, b, 0, 0 if kind == IS_EMPTY else token)
             is_done = send(s, b, cycle)
     _end_fetch(s, b, port, b + ASKED, is_done, cycle)
     advance_port(s, b, port, is_done and is_read, before, cycle)

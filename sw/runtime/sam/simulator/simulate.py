@@ -115,10 +115,16 @@ class _Machine:
 
     def result(self, samples: Samples | None) -> SimulatedRun:
         written = {
-            name: _rows(name, np.concatenate([np.zeros(0, np.uint32), *words]))
+            name: _rows(
+                name, np.concatenate([np.zeros(0, np.uint32), *words]), self._row_words(name)
+            )
             for name, words in self._words.items()
         }
         return SimulatedRun(self.cycles, written, self._counts(), self.counters(), samples)
+
+    def _row_words(self, name: str) -> int:
+        """Words of a row that a writer writes, and is simulated to."""
+        return int(self._laid.records[self._laid.written[name] + layout.ROW_WORDS])
 
     def _counts(self) -> dict[str, int]:
         found = {}
@@ -138,7 +144,7 @@ class _Machine:
         return int(records[ports[f"{name}_{array}"] + layout.WORDS])
 
 
-def _rows(name: str, words: np.ndarray) -> np.ndarray:
+def _rows(name: str, words: np.ndarray, row_words: int) -> np.ndarray:
     """Rows of a written array, uint32 [rows, words]: of segments and words of bitvectors only the
     second and the first word are simulated."""
     if name.endswith("_seg"):
@@ -146,7 +152,7 @@ def _rows(name: str, words: np.ndarray) -> np.ndarray:
     if name.endswith("_bv"):
         ones = np.bitwise_count(words).astype(np.int64)
         return np.stack([words, (np.cumsum(ones) - ones).astype(np.uint32)], axis=1)
-    return words[:, np.newaxis]
+    return words.reshape(-1, row_words)
 
 
 class _History:

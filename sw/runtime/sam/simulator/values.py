@@ -6,7 +6,6 @@ import numpy as np
 
 from gnarl.hw.sam.blocks.values.interleaved_sums import WAITING_TOKENS
 from gnarl.sw.program.jit import inner_integers
-from gnarl.sw.runtime.sam.simulator.functions import function
 from gnarl.sw.runtime.sam.simulator.joins import READY, WAITS, WRONG
 from gnarl.sw.runtime.sam.simulator.layout import (
     AWAKE,
@@ -27,7 +26,6 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     STAGES,
     STOP,
 )
-from gnarl.sw.runtime.sam.simulator.numbers import compute
 from gnarl.sw.runtime.sam.simulator.steps import (
     agree,
     front,
@@ -40,10 +38,11 @@ from gnarl.sw.runtime.sam.simulator.steps import (
     send,
     wrap,
 )
+from gnarl.sw.runtime.sam.simulator.value_blocks import compute_value, folded, function_value
 
-OPERATION, LATENCY, RINGS, NUMBERS = (PARAMETER + field for field in range(4))
+OPERATION, LATENCY, RINGS, NUMBERS, FOLDS = (PARAMETER + field for field in range(5))
 """What is computed, how many registers there are, where they lie, and where the numbers of a
-function do."""
+function do; the words of blocks that are folded, or 0."""
 
 _NOTHING = -1
 """In place of a token: there is none."""
@@ -62,8 +61,8 @@ PIPELINE = OWN + 2
 
 
 @inner_integers
-def pipeline(s: np.ndarray, b: int, cycle: int) -> int:
-    """A cycle of ``gnarl.hw.sam.blocks.values.alu`` or ``function_block``."""
+def pipeline(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> int:
+    """A cycle of ``gnarl.hw.sam.blocks.values.alu``, ``function_block`` or ``fold``."""
     at = s[b + RINGS] + s[b + _AT]
     if s[at] != _NOTHING:
         s[b + GIVES] = 0
@@ -81,9 +80,13 @@ def pipeline(s: np.ndarray, b: int, cycle: int) -> int:
             return WRONG
         elif is_data(token):
             left, right = payload_or_zero(token), payload_or_zero(other)
-            token = compute(s, s[b + OPERATION], left, right)
+            token = compute_value(s, m, b, s[b + OPERATION], left, right)
     elif token != _NOTHING and is_data(token):
-        token = function(s, s[b + OPERATION], s[b + NUMBERS], payload_or_zero(token))
+        value = payload_or_zero(token)
+        if s[b + FOLDS]:
+            token = folded(s, m, s[b + OPERATION], s[b + FOLDS], value)
+        else:
+            token = function_value(s, m, b, s[b + OPERATION], s[b + NUMBERS], value)
     s[at] = token
     s[b + _AT] = wrap(s[b + _AT] + 1, s[b + LATENCY])
     if token != _NOTHING:
@@ -106,16 +109,16 @@ REDUCTION = _ENDED + 6
 
 
 @inner_integers
-def reduction(s: np.ndarray, b: int, cycle: int) -> int:
+def reduction(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> int:
     """A cycle of ``gnarl.hw.sam.blocks.values.reduce``."""
     val, crd = _first(s, b, 0), _first(s, b, 1)
     token, takes, adds, closes = _step_of_reduction(s, b, val, crd)
     if takes == WRONG:
         return WRONG
     if s[STAGES] == 1:
-        is_taken = _running_sum(s, b, token, cycle)
+        is_taken = _running_sum(s, m, b, token, cycle)
     else:
-        is_taken = _interleaved_sums(s, b, token, cycle)
+        is_taken = _interleaved_sums(s, m, b, token, cycle)
     if takes and (token == _NOTHING or is_taken):
         s[b + _HAS_VALUES] = adds
         s[b + OPERATIONS] += adds
@@ -165,7 +168,7 @@ def _is_stop(token: int) -> bool:
 
 
 @inner_integers
-def _running_sum(s: np.ndarray, b: int, token: int, cycle: int) -> bool:
+def _running_sum(s: np.ndarray, m: np.ndarray, b: int, token: int, cycle: int) -> bool:
     """``gnarl.hw.sam.blocks.values.running_sum``; whether ``token`` is taken."""
     follows = s[b + _STOP_FOLLOWS]
     s[b + GIVES] = 0
@@ -184,8 +187,9 @@ def _running_sum(s: np.ndarray, b: int, token: int, cycle: int) -> bool:
     if not send(s, b, cycle):
         return False
     if is_value:
-        left = s[b + _SUM]
-        s[b + _SUM] = compute(s, s[b + OPERATION], left, token) if s[b + _STARTED] else token
+        if s[b + _STARTED]:
+            token = compute_value(s, m, b, s[b + OPERATION], s[b + _SUM], token)
+        s[b + _SUM] = token
     s[b + _STARTED] = is_value
     s[b + _STOP_FOLLOWS] = 0
     if not follows and token != _NOTHING and kind == IS_STOP and token & LEVELS:
@@ -200,7 +204,7 @@ FIBER = _WAITING + 2 * WAITING_TOKENS
 
 
 @inner_integers
-def _interleaved_sums(s: np.ndarray, b: int, token: int, cycle: int) -> bool:
+def _interleaved_sums(s: np.ndarray, m: np.ndarray, b: int, token: int, cycle: int) -> bool:
     """``gnarl.hw.sam.blocks.values.interleaved_sums``; whether ``token`` is taken."""
     stages = s[STAGES]
     newest = s[b + RINGS] + s[b + _NEWEST] * FIBER
@@ -213,7 +217,7 @@ def _interleaved_sums(s: np.ndarray, b: int, token: int, cycle: int) -> bool:
     fiber = s[b + RINGS] + turn * FIBER
     at = fiber + _WAITING + 2 * s[fiber + _FIRST]
     if s[fiber + _COUNT] and s[at + 1] < was_read:
-        _sum(s, b, fiber, s[at], turn == s[b + _OLDEST], ended)
+        _sum(s, m, b, fiber, s[at], turn == s[b + _OLDEST], ended)
     if is_taken:
         tail = (s[newest + _FIRST] + s[newest + _COUNT]) % WAITING_TOKENS
         s[newest + _WAITING + 2 * tail], s[newest + _WAITING + 2 * tail + 1] = token, cycle
@@ -229,11 +233,13 @@ def _interleaved_sums(s: np.ndarray, b: int, token: int, cycle: int) -> bool:
 
 
 @inner_integers
-def _sum(s: np.ndarray, b: int, fiber: int, token: int, is_oldest: bool, ended: int) -> None:
+def _sum(
+    s: np.ndarray, m: np.ndarray, b: int, fiber: int, token: int, is_oldest: bool, ended: int
+) -> None:
     """Adds the first token of a fiber to its sum, or ends the sum, where there is room."""
     if token >> KIND_SHIFT == IS_DATA:
         if s[fiber + _HAS_TOTAL]:
-            token = compute(s, s[b + OPERATION], s[fiber + _TOTAL], token)
+            token = compute_value(s, m, b, s[b + OPERATION], s[fiber + _TOTAL], token)
         s[fiber + _TOTAL] = token
         s[fiber + _HAS_TOTAL] = 1
     elif is_oldest and ended < 2:

@@ -26,10 +26,13 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     PORT_OF,
     REQUESTS,
     ROW,
+    ROW_WORDS,
+    VALUE_WORDS,
     WANTS,
     WORDS,
     WRITING,
 )
+from gnarl.sw.runtime.sam.simulator.memory import read
 from gnarl.sw.runtime.sam.simulator.steps import front, is_data, is_stop, payload_or_zero, pop
 
 KEEPS, SETTING = PARAMETER, PARAMETER + 1
@@ -69,9 +72,13 @@ def _write(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> bool:
     s[b + AWAKE] = cycle + 1
     if s[BANKS] and s[port + GRANTED] != cycle:
         return False
-    m[s[port + BUFFER] + s[port + REQUESTS]] = s[b + _PAYLOAD]
-    s[port + REQUESTS] += 1
-    if s[port + REQUESTS] == s[port + BUFFER_WORDS]:
+    at, payload = s[port + BUFFER] + s[port + REQUESTS], s[b + _PAYLOAD]
+    words = s[port + ROW_WORDS]
+    for word in range(words):
+        is_block = s[b + VALUE_WORDS] > 1
+        m[at + word] = read(m, payload + word) if is_block else payload
+    s[port + REQUESTS] += words
+    if s[port + REQUESTS] + words > s[port + BUFFER_WORDS]:
         s[FULL] = 1
     s[port + WORDS] += 1
     s[LAST_MOVE] = cycle

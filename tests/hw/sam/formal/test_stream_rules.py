@@ -16,6 +16,7 @@ from gnarl.hw.sam.blocks.streams.crd_drop import CrdDrop
 from gnarl.hw.sam.blocks.streams.crd_parallelizer import CrdParallelizer
 from gnarl.hw.sam.blocks.streams.repeat import Repeat
 from gnarl.hw.sam.blocks.streams.val_serializer import ValSerializer
+from gnarl.hw.sam.blocks.values.fold import Fold
 from gnarl.hw.sam.blocks.values.reduce import Reduce
 from tests.hw.sam.formal.harness import Harness
 from tests.hw.sam.formal.mutant import MUTATIONS, Mutant
@@ -23,6 +24,7 @@ from tests.hw.sam.formal.walks import (
     WIDTH,
     CrdDropWalk,
     CrdParallelizerWalk,
+    FoldWalk,
     JoinWalk,
     ReduceWalk,
     RepeatWalk,
@@ -41,6 +43,7 @@ BLOCKS = {
     "union": (lambda: Union(WIDTH, WIDTH, WIDTH), JoinWalk(keeps_all=True)),
     "reduce": (lambda: Reduce(_FORMAT, "add", None), ReduceWalk(has_crd=False)),
     "reduce_with_crd": (lambda: Reduce(_FORMAT, "add", WIDTH), ReduceWalk(has_crd=True)),
+    "fold": (lambda: Fold(_FORMAT, "add", 2, 2), FoldWalk()),
     "crddrop": (lambda: CrdDrop(WIDTH, WIDTH), CrdDropWalk()),
     "crdparallelizer": (lambda: CrdParallelizer(WIDTH, WIDTH, 2), CrdParallelizerWalk()),
     "valserializer": (lambda: ValSerializer(WIDTH, WIDTH, 2), ValSerializerWalk()),
@@ -52,6 +55,7 @@ CYCLES = {
     "union": 6,
     "reduce": 8,
     "reduce_with_crd": 8,
+    "fold": 7,
     "crddrop": 7,
     "crdparallelizer": 7,
     "valserializer": 8,
@@ -64,6 +68,7 @@ OUTPUTS = {
     "union": ["out_crd", "out_ref0", "out_ref1"],
     "reduce": ["out_val"],
     "reduce_with_crd": ["out_val"],
+    "fold": ["out_val"],
     "crddrop": ["out_outer", "out_inner"],
     "crdparallelizer": ["o0", "o1"],
     "valserializer": ["out_val"],

@@ -349,3 +349,36 @@ class CrdParallelizerWalk:
                         give(m, end, Kind.DONE)
                     m.d.sync += is_over.eq(1)
         return is_over
+
+
+class FoldWalk:
+    """Blocks of two words, any stops between them, and the sums of their words."""
+
+    class Act(enum.Enum, shape=2):
+        BLOCK = 0
+        EMPTY = 1
+        STOP = 2
+        DONE = 3
+
+    choice_bits = 2 + 2 * WIDTH
+
+    def build(self, m: Module, go: Signal, choice: Signal, ends: dict[str, Any]) -> Any:
+        is_over = Signal()
+        val, out, block = ends["val"], ends["out_val"], choice[2:]
+        level = block[:_LEVEL]
+        with m.If(go & ~is_over):
+            with m.Switch(choice[:2]):
+                with m.Case(self.Act.BLOCK):
+                    give(m, val, Kind.DATA, block)
+                    give(m, out, Kind.DATA, (block[:WIDTH] + block[WIDTH:])[:WIDTH])
+                with m.Case(self.Act.EMPTY):
+                    give(m, val, Kind.EMPTY)
+                    give(m, out, Kind.DATA, 0)
+                with m.Case(self.Act.STOP):
+                    for end in (val, out):
+                        give(m, end, Kind.STOP, level)
+                with m.Case(self.Act.DONE):
+                    for end in (val, out):
+                        give(m, end, Kind.DONE)
+                    m.d.sync += is_over.eq(1)
+        return is_over

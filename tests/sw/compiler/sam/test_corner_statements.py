@@ -42,7 +42,7 @@ def check(case: Corner, passes: Sequence[SamPass] = PASSES) -> None:
     shape = tuple(given.sizes[index] for index in statement.result.indices)
     name = statement.result.tensor
     got = dense(*result(launch, given, run.memory, name), shape, case.format)
-    meant = evaluate(statement, given.tensors, case.format, given.sum_lanes)
+    meant = evaluate(statement, given.tensors, case.format, given.sum_lanes, given.blocks)
     expected = dense(*meant, shape, case.format)
     np.testing.assert_array_equal(got, expected)
 

@@ -13,7 +13,8 @@ import pytest
 from gnarl.hw.lib.functions.function import Function
 from gnarl.hw.lib.operation import Operation
 from gnarl.hw.sam.block_types import BLOCK_TYPES
-from gnarl.hw.sam.graph import Block
+from gnarl.hw.sam.graph import Block, ValueShape
+from gnarl.hw.sam.token import PAYLOAD_BITS
 from gnarl.sw.runtime.sam.model.streams import BLOCKS
 from gnarl.sw.runtime.sam.model.tokens import Limits, Site, Stream
 from tests.support.sam import cases, reference
@@ -90,7 +91,7 @@ SPECS = _specs()
 
 
 def test_every_block_with_inputs_is_there():
-    assert {kind for kind, *_ in SPECS} == set(BLOCK_TYPES) - {"root"}
+    assert {kind for kind, *_ in (*SPECS, *BLOCK_SPECS)} == set(BLOCK_TYPES) - {"root"}
 
 
 @pytest.mark.parametrize("kind, parameters, format, make", SPECS)
@@ -112,3 +113,91 @@ def test_blocks(kind: str, parameters: dict[str, Any], format: str, make: Make):
         assert shown == {name: format_stream(tokens) for name, tokens in case.outputs.items()}
         assert {name: one.tolist() for name, one in done.written.items()} == case.writes
         assert done.counts == case.counts
+
+
+def _block_specs() -> list[tuple[str, dict[str, Any], dict[str, int], Make]]:
+    """Type of block, parameters, words of the values of inputs, and what makes cases."""
+    format, own = BLOCK_FORMAT, {"words": WORDS, "along": "j"}
+    found: list[tuple[str, dict[str, Any], dict[str, int], Make]] = [
+        ("arrayvals", own, {}, partial(cases.array_values, format=format, words=WORDS)),
+        ("valdrop", {}, {"val": WORDS}, partial(cases.drop_values, format=format, words=WORDS)),
+        (
+            "function",
+            {"op": "relu"},
+            {"val": WORDS},
+            partial(cases.function, format=format, which=Function.RELU, words=WORDS),
+        ),
+    ]
+    for count in (1, WORDS):
+        make = partial(cases.write_values, format=format, words=WORDS, value_words=count)
+        found.append(("valwrite", own, {"val": count}, make))
+    for words in ((WORDS, WORDS), (WORDS, 1), (1, WORDS)):
+        make = partial(cases.alu, format=format, code=Operation.MUL, words=words)
+        found.append(("alu", {"op": "mul"}, dict(zip(("val0", "val1"), words, strict=True)), make))
+    for op in ("add", "max"):
+        code = Operation[op.upper()]
+        make = partial(cases.fold, format=format, code=code, words=WORDS)
+        found.append(("fold", {"op": op, **own}, {"val": WORDS}, make))
+        make = partial(cases.reduce, format=format, code=code, has_crd=True, words=WORDS)
+        found.append(("reduce", {"op": op}, {"val": WORDS}, make))
+    for full in ((False,), (True, False)):
+        parameters = {"order": len(full)} | {f"full{place}": on for place, on in enumerate(full)}
+        make = partial(cases.accumulate, format=format, full=full, words=WORDS)
+        found.append(("spaccumulator", parameters, {"val": WORDS}, make))
+    return found
+
+
+WORDS, BLOCK_FORMAT = 4, "float8_e4m3"
+"""So that a block fits in a token of the reference."""
+
+BLOCK_SPECS = _block_specs()
+
+
+@pytest.mark.parametrize("kind, parameters, words, make", BLOCK_SPECS)
+def test_blocks_of_values(kind: str, parameters: dict[str, Any], words: dict[str, int], make: Make):
+    """The model has numbers of blocks in its tokens, the reference their words."""
+    rng = random.Random(f"{kind} {parameters} {words}")
+    block = Block("b", kind, parameters)
+    shapes = {name: ValueShape(count, "j") for name, count in words.items()}
+    for _ in range(RUNS):
+        case = make(rng)
+        arrays = {
+            f"b_{name}": np.array(rows, np.uint32).reshape(-1, WORDS)
+            for name, rows in case.reads.items()
+        }
+        settings = {("b", name): value for name, value in case.settings.items()}
+        site = Site(block, BLOCK_FORMAT, arrays, settings, Limits(), shapes)
+        inputs = {
+            name: Stream(_numbered(site, tokens, words.get(name, 1)))
+            for name, tokens in case.inputs.items()
+        }
+        done = BLOCKS[kind](site, inputs)
+        is_folded = kind == "fold"
+        got = {
+            name: format_stream(tokens)
+            if "val" not in name or is_folded
+            else format_stream(_packed(site, tokens))
+            for name, tokens in done.outputs.items()
+        }
+        assert got == {name: format_stream(tokens) for name, tokens in case.outputs.items()}
+        assert {name: one.tolist() for name, one in done.written.items()} == case.writes
+        assert done.counts == case.counts
+
+
+def _numbered(site: Site, tokens: list[int], words: int) -> np.ndarray:
+    """Tokens with numbers of blocks in place of their words."""
+    found = np.array(tokens, np.int64)
+    is_data = found < 1 << PAYLOAD_BITS
+    if words > 1 and is_data.any():
+        rows = [reference.words_of(int(token), BLOCK_FORMAT, words) for token in found[is_data]]
+        found[is_data] = site.blocks.add(np.array(rows, np.uint32))
+    return found
+
+
+def _packed(site: Site, tokens: np.ndarray) -> np.ndarray:
+    """Inverse of ``_numbered``."""
+    found = tokens.copy()
+    is_data = found < 1 << PAYLOAD_BITS
+    rows = site.blocks.at(found[is_data], WORDS).tolist()
+    found[is_data] = [reference.block_of(row, BLOCK_FORMAT) for row in rows]
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from gnarl.sw.compiler.sam.fuse.regions import Region, results_of
 from gnarl.sw.compiler.sam.fuse.views import views_of
 from gnarl.sw.golden.words import from_words
 from gnarl.sw.workloads.einsum.text import parse_program, program_text
+from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.errors import noted
 from tests.support.sam.models import CONFIG, compiled, golden, run
 from tests.support.sam.program_cases import ProgramCase
@@ -28,6 +29,14 @@ MOVING_PROGRAMS = range(2000, 2080)
 MASKED_PROGRAMS = range(3000, 3020)
 ODD_PROGRAMS = range(5000, 5040)
 DISORDERED_PROGRAMS = range(7000, 7060)
+
+
+REFUSED_DATA = (
+    "has size 0: must be at least 1",
+    "coordinates: must be a multiple of ",
+    "must be whole blocks",
+)
+"""What errors say of tensors that a program is not for."""
 
 
 def is_right(
@@ -51,7 +60,7 @@ def is_right(
         try:
             done = run(program, case.tensors, is_timed=is_timed)
         except WorkloadError as error:
-            assert "has size 0: must be at least 1" in str(error)
+            assert any(each in str(error) for each in REFUSED_DATA), error
             return False
         for name, got in done.got.items():
             np.testing.assert_array_equal(got, done.meant[name])
@@ -134,6 +143,60 @@ def test_regions_with_lanes(part: int) -> None:
             )
             right += is_right(case, regions, FACTORED, is_timed=True, config=config)
     assert right >= 1
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_regions_with_blocks(part: int) -> None:
+    """Each region has blocks along one of its indices, or two, and at times lanes. Half of the
+    programs have tensors that consist of whole blocks, whatever the index."""
+    right = Counter[str]()
+    for seed in range(part, 160, 2):
+        case, rng = make_program(seed, masked=seed % 3 == 0), random.Random(seed)
+        words = rng.choice((2, 2, 4))
+        if is_whole := rng.random() < 0.6:
+            case = replace(case, tensors=in_whole_blocks(case.tensors, words, seed))
+        regions = []
+        for names in case.whole():
+            try:
+                views = views_of(case.program, names, results_of(case.program, names))
+            except WorkloadError:
+                break
+            indices = indices_of(views)
+            chosen = rng.sample(indices, min(len(indices), rng.choice((1, 1, 2))))
+            blocks = tuple((index, words) for index in chosen)
+            dealt = rng.sample(indices, min(len(indices), rng.choice((0, 0, 1))))
+            lanes = tuple((index, rng.choice((2, 4))) for index in dealt)
+            regions.append(Region(names, lanes=lanes, blocks=blocks))
+        else:
+            case = replace(case, traits=case.traits | {"several indices"})
+            config = replace(
+                CONFIG,
+                queue_depth=rng.choice((2, 3, 32)),
+                alu_stages=rng.choice((1, 2, 5)),
+                local_latency=rng.choice((1, 2)),
+            )
+            if is_right(case, regions, FACTORED, is_timed=True, config=config):
+                right.update({"all", "whole" * is_whole, "masked" * (seed % 3 == 0)})
+    print(right)
+    assert right["all"] >= 1
+
+
+def in_whole_blocks(tensors: Mapping[str, Tensor], words: int, seed: int) -> dict[str, Tensor]:
+    """Tensors of ``words`` times the size along each dimension, each entry of which has become as
+    many along each."""
+    rng, found = np.random.default_rng(seed), {}
+    for name, tensor in tensors.items():
+        coordinates, values = tensor.coordinates, tensor.values
+        for mode in range(len(tensor.shape)):
+            coordinates = np.repeat(coordinates, words, axis=0)
+            places = np.tile(np.arange(words), len(values))
+            coordinates[:, mode] = coordinates[:, mode] * words + places
+            values = np.repeat(values, words)
+        scales = rng.choice([0.5, 1.0, 2.0], len(values))
+        order = np.lexsort(coordinates.T[::-1]) if len(tensor.shape) else np.arange(len(values))
+        shape = tuple(words * size for size in tensor.shape)
+        found[name] = Tensor(shape, coordinates[order], (values * scales)[order])
+    return found
 
 
 def test_programs_cut_at_random() -> None:
