@@ -163,7 +163,7 @@ def _result(
             return np.zeros(shape)
         memory = {name: Rows.first(rows) for name, rows in run.written.items()}
         written, words = written_tensor(graph, access.tensor, format, shape, memory)
-        values = words.astype(np.uint32).view(np.float32).astype(np.float64)
+        values = words[:, 0].view(np.float32).astype(np.float64)
         return restore(Storage(format, shape, written, values)).to_dense()
     levels: list[Level] = []
     fibers = 1

@@ -34,8 +34,8 @@ def workload(text: str) -> SamWorkload:
 def test_the_trace_gets_every_pass_in_order() -> None:
     made: dict[str, Mapping[str, str]] = {}
     trace = Trace(write=lambda name, texts: made.update({name: texts}))
-    lanes = workload(f"{SUITE['matmul_ikj']} -s=parallelize(i,2)")
-    compile(lanes, SamConfig(), trace=trace)
+    copies = workload(f"{SUITE['matmul_ikj']} -s=parallelize(i,2) -s=block(j,4)")
+    compile(copies, SamConfig(), trace=trace)
     names = [each.name for each in PASSES if each.name != "size_queues"]  # of models
     assert list(made) == [name for name in names if name != "configure"]
     compile(workload(SUITE["vec_elemmul"]), SamConfig(fabric=POOL), trace=trace)

@@ -167,7 +167,7 @@ def test_a_mask_is_stored_where_it_has_entries() -> None:
         (
             f"{REGIONS}fuse = true",
             "region 1: unknown field 'fuse': must be statements or order or before or iteration or "
-            "longest or lanes",
+            "longest or lanes or blocks",
         ),
         (REGIONS.replace('"y"', '"z"'), "region 1: statement 'z': the model has t, p, h, y"),
         (REGIONS.replace(', "y"', ""), "region: no region has y"),
@@ -203,6 +203,21 @@ def test_a_mask_is_stored_where_it_has_entries() -> None:
                 ("true", "True"),
             )
         ),
+        *(
+            (
+                f"{REGIONS}blocks = {{ k = {number} }}",
+                f"region 1: blocks.k = {shown}: must be 2, 4, 8, 16, 32 or 64",
+            )
+            for number, shown in (
+                ("1", "1"),
+                ("3", "3"),
+                ("-4", "-4"),
+                ("128", "128"),
+                ("4.0", "4.0"),
+                ("true", "True"),
+            )
+        ),
+        (f"{REGIONS}blocks = 4", "region 1: blocks = '4': must be a table"),
         (f"{REGIONS}lanes = 4", "region 1: lanes = '4': must be a table"),
         (f"{REGIONS}order = 3", "region 1: order = '3': must be a list"),
         (f"{REGIONS}order = [3]", "region 1: order: '3': must be text"),
@@ -230,6 +245,7 @@ def test_files_that_do_not_fit(tmp_path: Path, text: str, problem: str) -> None:
         (f'{TWO}order = ["q"]', "order q: must have each of "),
         (f"{REGIONS}longest = {{ q = 3 }}", "region 1: longest: index q is not in the region"),
         (f"{REGIONS}lanes = {{ q = 3 }}", "region 1: lanes: index q is not in the region; it has"),
+        (f"{REGIONS}blocks = {{ q = 2 }}", "region 1: blocks: index q is not in the region; it"),
         (
             f"{TWO}lanes = {{ j = 2 }}",
             "region 2: parallelize(j,2): no block lies inside the loop over j",

@@ -346,6 +346,7 @@ def every_program() -> Iterator[tuple[Program, Mapping[str, Any]]]:
     yield of("y(i,j)=A(i,j)*A(i,j)+A(i,j)*d(i) -f=A:sb -f=d:d -f=y:sb")
     yield of("y(i,j)=C(i,j)*E(i,j) -f=C:bb -f=E:bb -f=y:bb")
     yield of("y(i)=sum[j](C(i,j)) -f=C:ds -f=y:d", Region(("y",), lanes=(("i", 2),)))
+    yield of("y(i)=sum[j](C(i,j)) -f=C:ds -f=y:d", Region(("y",), blocks=(("j", 2),)))
     both = Region(("m", "y"))
     yield of("m(i)=max[k](A(i,k)); y(i)=relu(m(i)+d(i)) -f=A:ds -f=d:d -f=y:d", both)
     yield of("y(i,j)=relu(sum[k](A(i,k)*B(k,j))+0.25) -f=A:ds -f=B:ds -f=y:dd")
