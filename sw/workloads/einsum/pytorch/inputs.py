@@ -10,13 +10,12 @@ import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError, quoted
 from gnarl.hw.sam.block_types import COMPRESSED, DENSE
+from gnarl.sw.workloads.entries_order import ascending_order
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
 _TOO_MANY_BYTES = 2**63
 """Bytes that no array of NumPy has, where dimensions of 0 count as 1."""
-
-_BLOCKS = ("sparse_bsr", "sparse_bsc")
 
 
 def dense(order: int) -> TensorFormat:
@@ -30,7 +29,8 @@ def is_strided(tensor: Any) -> bool:
 
 
 def format_of(name: str, tensor: Any) -> TensorFormat:
-    """The format of a tensor's layout. Raises ``WorkloadError``."""
+    """The format of a tensor's layout; blocks are entries, zeros among them too. Raises
+    ``WorkloadError``."""
     order = tensor.dim()
     match _layout(tensor):
         case "strided":
@@ -39,19 +39,14 @@ def format_of(name: str, tensor: Any) -> TensorFormat:
             sparse = tensor.sparse_dim()
             levels = (COMPRESSED,) * sparse + (DENSE,) * (order - sparse)
             return TensorFormat(levels, tuple(range(order)))
-        case "sparse_csr" if order == 2:
+        case "sparse_csr" | "sparse_bsr" if order == 2:
             return TensorFormat((DENSE, COMPRESSED), (0, 1))
-        case "sparse_csc" if order == 2:
+        case "sparse_csc" | "sparse_bsc" if order == 2:
             return TensorFormat((DENSE, COMPRESSED), (1, 0))
-        case layout if layout in _BLOCKS:
-            raise WorkloadError(
-                f"{name}: layout {layout}: blocks are not supported: must be strided, COO, CSR or "
-                "CSC"
-            )
         case layout:
             raise WorkloadError(
-                f"{name}: layout {layout} of {order} dimensions: must be strided or COO, or CSR or "
-                "CSC of 2 dimensions"
+                f"{name}: layout {layout} of {order} dimensions: must be strided or COO, or CSR, "
+                "CSC, BSR or BSC of 2 dimensions"
             )
 
 
@@ -79,9 +74,11 @@ def _source(tensor: Any) -> Any:
             coordinates, values = tensor.indices().numpy().T, _array(tensor.values())
             sparse, shape = tensor.sparse_dim(), tuple(tensor.shape)
             return _hybrid(coordinates, values, shape, sparse)
-        case "sparse_csr":
+        case "sparse_csr" | "sparse_bsr" as layout:
             rows, columns = tensor.crow_indices(), tensor.col_indices()
-            return _compressed("csr", tensor, rows, columns)
+            return _compressed(layout.removeprefix("sparse_"), tensor, rows, columns)
+        case "sparse_bsc":
+            return _block_columns(tensor)
     return _compressed("csc", tensor, tensor.ccol_indices(), tensor.row_indices())
 
 
@@ -102,6 +99,20 @@ def _compressed(format: str, tensor: Any, pointers: Any, indices: Any) -> Tensor
         "indices": indices.numpy(),
     }
     return Tensor.from_sparse(format, tuple(tensor.shape), parts)
+
+
+def _block_columns(tensor: Any) -> Any:
+    """Entries of blocks that are stored column by column: the transpose's are stored by rows."""
+    parts = {
+        "data": _array(tensor.values()).transpose(0, 2, 1),
+        "indptr": tensor.ccol_indices().numpy(),
+        "indices": tensor.row_indices().numpy(),
+    }
+    rows, columns = tensor.shape
+    transposed = Tensor.from_sparse("bsr", (columns, rows), parts)
+    coordinates = transposed.coordinates[:, ::-1]
+    order = ascending_order(coordinates)
+    return Tensor((rows, columns), coordinates[order], transposed.values[order])
 
 
 def _array(tensor: Any) -> np.ndarray:

@@ -135,19 +135,15 @@ def test_formats_that_are_wrong(chosen: dict[str, str], problem: str) -> None:
         module_program(module(times), (MATRIX, OTHER), chosen)
 
 
-def test_blocks_are_refused() -> None:
-    blocks = torch.eye(4).to_sparse_bsr((2, 2))
-    with refused(
-        "times: a: layout sparse_bsr: blocks are not supported: must be strided, COO, CSR or CSC"
-    ):
-        module_program(module(times), (blocks, OTHER))
-
-
-def test_formats_in_place_of_layouts_that_are_refused() -> None:
-    with refused(
-        "times: a: layout sparse_bsr: blocks are not supported: must be strided, COO, CSR or CSC"
-    ):
-        module_program(module(times), (torch.eye(4).to_sparse_bsr((2, 2)), OTHER), {"a": "dd"})
+@pytest.mark.parametrize("layout", ["bsr", "bsc"])
+def test_blocks(layout: str) -> None:
+    matrix = torch.zeros(4, 4)
+    matrix[0, 1], matrix[3, 2] = 2, 3
+    blocks = getattr(matrix, f"to_sparse_{layout}")((2, 2))
+    if layout == "bsr":  # PyTorch has no products with the other one
+        require_same(module(times), blocks, OTHER)
+    chosen = module_program(module(times), (blocks, OTHER), {"a": "dd"})
+    assert str(chosen.program.formats["a"]) == "dd01"
 
 
 def test_sparse_tensors_that_are_views() -> None:

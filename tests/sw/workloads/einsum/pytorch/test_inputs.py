@@ -74,17 +74,26 @@ def test_a_sign_that_is_not_stored() -> None:
     ],
 )
 def test_layouts_of_more_dimensions_are_refused(tensor: torch.Tensor, layout: str) -> None:
-    with refused(f"a: layout {layout}: must be strided or COO, or CSR or CSC of 2 dimensions"):
+    with refused(
+        f"a: layout {layout}: must be strided or COO, or CSR, CSC, BSR or BSC of 2 dimensions"
+    ):
         format_of("a", tensor)
 
 
-@pytest.mark.parametrize("layout", ["bsr", "bsc"])
-def test_blocks_are_refused(layout: str) -> None:
-    blocks: Any = getattr(torch.eye(4), f"to_sparse_{layout}")((2, 2))
-    with refused(
-        f"a: layout sparse_{layout}: blocks are not supported: must be strided, COO, CSR or CSC"
-    ):
-        format_of("a", blocks)
+@pytest.mark.parametrize(("layout", "format"), [("bsr", "ds01"), ("bsc", "ds10")])
+@pytest.mark.parametrize("size", [(2, 2), (1, 3), (4, 1), (4, 6)])
+def test_all_elements_of_blocks_are_entries(
+    layout: str, format: str, size: tuple[int, int]
+) -> None:
+    dense = torch.zeros(4, 6)
+    dense[0, 3], dense[3, 5], dense[2, 0] = 1, 2, 3
+    blocks: Any = getattr(dense, f"to_sparse_{layout}")(size)
+    found = entries_of("a", blocks)
+    assert str(format_of("a", blocks)) == format
+    np.testing.assert_array_equal(found.to_dense(), dense.numpy())
+    tiles = {(r // size[0], c // size[1]) for r, c in ((0, 3), (3, 5), (2, 0))}
+    expected = [[r, c] for r in range(4) for c in range(6) if (r // size[0], c // size[1]) in tiles]
+    assert found.coordinates.tolist() == expected
 
 
 def test_formats_that_are_chosen() -> None:
