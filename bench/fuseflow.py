@@ -10,6 +10,7 @@ if not __package__:  # started as a file, not as a module: what it imports lies 
 
 from bench.fuseflow_parts import (
     attention_queues,
+    blocks,
     decoder,
     fusion,
     heuristic,
@@ -36,6 +37,7 @@ main = Benchmark(
         "attention": attention_queues,
         "decoder": decoder,
         "lanes": lanes,
+        "blocks": blocks,
         "fusion": fusion,
         "structure": structure,
         "heuristic": heuristic,
@@ -54,6 +56,7 @@ main = Benchmark(
     attention  rows that wait for their own sums: cycles, and bits of queues
     decoder    attention of a decoder from PyTorch, fused and not
     lanes      products with one loop or two dealt to 1 to 64 lanes
+    blocks     attention with blocks of 2 to 64 values, against one value at a time
     fusion     models with dense features, by what shares a graph, estimated
     structure  graphs that were made up, by sparsity and structure, estimated
     heuristic  estimates from 256 rows, and from sparsities alone, against runs

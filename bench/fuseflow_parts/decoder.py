@@ -70,15 +70,17 @@ def measure(job: Job) -> dict[str, float | int | bool]:
         }
 
 
-def head(length: int, seed: int, block: int = BLOCK, first: int = 1) -> tuple[Any, tuple[Any, ...]]:
-    """The example's head with random queries, keys and values, and ``first`` blocks that see
-    all."""
+def head(
+    length: int, seed: int, block: int = BLOCK, first: int = 1, width: int = WIDTH
+) -> tuple[Any, tuple[Any, ...]]:
+    """The example's head with random queries, keys and values, ``width`` wide, and ``first`` blocks
+    that see all."""
     import torch
 
     example = runpy.run_path(f"{ROOT / 'examples' / 'attention.py'}")
     module = example["Attention"](example["bigbird_mask"](length, block, first))
     torch.manual_seed(seed)
-    return module.eval(), tuple(torch.randn(length, WIDTH) for _ in range(3))
+    return module.eval(), tuple(torch.randn(length, width) for _ in range(3))
 
 
 def run(request: Request) -> tuple[list[Record], bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.fuseflow_parts import (
     attention_queues,
+    blocks,
     fusion,
     heuristic,
     kernels,
@@ -87,6 +88,16 @@ INTROS = {
         "blocks of 64, two of which do. *Times as fast*: cycles of one lane over those here. Rows "
         "are dealt in turn, whatever they hold: *imbalance* has the tokens of the fullest lane "
         "over the mean.",
+    ),
+    "blocks": Intro(
+        "Blocks of values",
+        "The example's head of BigBird attention, fused, with blocks of values along the keys "
+        "(`blocks = { k = 16 }` in its schedule), as the paper's figure 17 has it: "
+        f"{blocks.LONG[0].length:,} positions, {blocks.LONG[0].width} wide, two blocks of which "
+        f"see all, and {blocks.SHORT.length} positions, {blocks.SHORT.width} wide, in blocks of "
+        f"{blocks.SHORT.block}. *Times as fast*: cycles with values of one word over those here. "
+        "*Bound*: multiplications of a product over the words of a value, as each of the two "
+        "products has one a cycle; *multiply-adds* are those of both.",
     ),
     "fusion": Intro(
         "Dense features and intermediates",

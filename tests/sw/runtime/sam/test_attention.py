@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from gnarl.hw.lib.errors import WorkloadError
+from gnarl.sw.compiler.sam.fuse.regions import Region
+from gnarl.sw.compiler.sam.fuse.schedule import Schedule
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sam.sources import inputs, workload
+from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.runtime.target.reader import RunArguments
 from tests.support.errors import refused
 
@@ -127,3 +132,64 @@ def test_a_text_with_a_mask() -> None:
         run = device.run(device.compile((text, given)), given)
         assert device.verify(run).difference == ""
     np.testing.assert_array_equal(run.outputs["y"], [0, 1, 3, 6, 10])
+
+
+def with_blocks(words: int, lanes: int = 1) -> Schedule:
+    """All in one region, with blocks along the keys, and lanes over the rows."""
+    return Schedule(
+        regions=(
+            Region(
+                ("matmul", "mul", *(f"softmax{part}" for part in PARTS), "result"),
+                blocks=(("k", words),),
+                lanes=(("i", lanes),) if lanes > 1 else (),
+            ),
+        )
+    )
+
+
+PARTS = ("_max", "_exp", "_sum", "")
+
+
+def small_head(length: int = 16, block: int = 4, width: int = 4) -> tuple[Any, dict[str, Any]]:
+    example = runpy.run_path(str(EXAMPLE))
+    torch.manual_seed(0)
+    inputs = tuple(torch.randn(length, width) for _ in range(3))
+    module = example["Attention"](example["bigbird_mask"](length, block))
+    arrays = (each.numpy() for each in inputs)
+    return (module, inputs), dict(zip(("query", "key", "value"), arrays, strict=True))
+
+
+@pytest.mark.parametrize(("words", "lanes"), [(2, 1), (4, 1), (4, 4)])
+def test_blocks_along_keys(words: int, lanes: int) -> None:
+    source, given = small_head()
+    with Device("sam_fp32", "model") as device:
+        alone = device.run(device.compile(source, schedule=with_blocks(words)), given)
+        run = device.run(device.compile(source, schedule=with_blocks(words, lanes)), given)
+        assert device.verify(run).difference == ""
+        whole = device.run(device.compile(source, fuse="full"), given)
+    module, inputs = source
+    np.testing.assert_allclose(run.outputs["result"], module(*inputs), atol=1e-5, rtol=0)
+    np.testing.assert_array_equal(run.outputs["result"], alone.outputs["result"])
+    assert run.cycles < whole.cycles / (0.75 * words * (1 if lanes == 1 else 2))
+
+
+def test_a_mask_that_is_not_of_whole_blocks_is_refused() -> None:
+    source, given = small_head(block=2)
+    with Device("sam_fp32", "model") as device:
+        program = device.compile(source, schedule=with_blocks(4))
+        with pytest.raises(WorkloadError, match="is in a block of 4 along k some of which have no"):
+            device.run(program, given)
+
+
+def test_blocks_on_rtl() -> None:
+    """Cycles and counters are those of the simulator."""
+    source, given = small_head()
+    small = load_configuration("sam_fp32", ("array_words=1024", "accumulator_words=64"))
+    with Device(small) as rtl, Device(small, "model") as model:
+        program = rtl.compile(source, schedule=with_blocks(4))
+        run, expected = rtl.run(program, given), model.run(program, given)
+        assert rtl.verify(run).bit_exact
+        assert run.cycles == expected.cycles
+        (one,), (other,) = run.launches, expected.launches
+        assert one.finished.counters == other.finished.counters
+        np.testing.assert_array_equal(run.outputs["result"], expected.outputs["result"])
