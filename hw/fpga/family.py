@@ -22,18 +22,22 @@ class FamilyFacts:
         a clock that most designs meet; ``None``: that of the board.
     exported
         whether a project for the vendor's tool is made instead of a bitstream.
+    goal_hz
+        a clock that hardly any machine meets, for placements that are to be as fast as they can;
+        ``None`` where the vendor's tool places.
     """
 
     title: str
     pll: Pll | None
     clock_hz: int | None
     exported: bool = False
+    goal_hz: int | None = None
 
 
 class Family(enum.Enum):
-    ECP5 = FamilyFacts("Lattice ECP5", ECP5_PLL, 50_000_000)
-    ICE40 = FamilyFacts("Lattice iCE40", ICE40_PLL, None)
-    GOWIN = FamilyFacts("Gowin", GOWIN_PLL, None)
+    ECP5 = FamilyFacts("Lattice ECP5", ECP5_PLL, 50_000_000, goal_hz=150_000_000)
+    ICE40 = FamilyFacts("Lattice iCE40", ICE40_PLL, None, goal_hz=80_000_000)
+    GOWIN = FamilyFacts("Gowin", GOWIN_PLL, None, goal_hz=200_000_000)
     XILINX = FamilyFacts("Xilinx 7 series", XILINX_MMCM, 100_000_000, exported=True)
     INTEL = FamilyFacts("Intel Cyclone V", None, 50_000_000, exported=True)
 

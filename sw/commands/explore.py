@@ -158,6 +158,19 @@ class Sparsities(click.ParamType):
     "each hardware.",
 )
 @click.option(
+    "--board",
+    metavar="BOARD",
+    help="Estimate each point's look-up tables on a board of gnarl fpga that has bitstreams; then "
+    "place and route those that no other is taken to dominate, for their clocks: minutes for each.",
+)
+@click.option(
+    "--place-all",
+    "places_all",
+    is_flag=True,
+    help="With --board, place all points that may fit: where registers cost cycles and look-up "
+    "tables, and give a faster clock.",
+)
+@click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
@@ -188,6 +201,8 @@ def explore(
     overrides: tuple[str, ...],
     backend: str | None,
     area: bool,
+    board: str | None,
+    places_all: bool,
     jobs: int | None,
     cluster: str | None,
     values: Path | None,
@@ -202,8 +217,8 @@ def explore(
     Results are in the folder as soon as they are there; the same command goes on after an end of
     any kind. At the end there are points.csv, points.json and pareto.png. The table marks the
     points that no other dominates: with as few cycles, and with --area as few gates and bits of
-    memory. A point that the workload does not fit is a result. WORKLOAD is what `gnarl run` takes,
-    but for programs.
+    memory; with --board, with as little time there and as few look-up tables. A point that the
+    workload does not fit is a result. WORKLOAD is what `gnarl run` takes, but for programs.
 
     Example: gnarl explore dpu_d1_b8 circuit.psdd --sweep registers=8,16,32 --sweep banks=8,16 -o
     circuit
@@ -222,6 +237,9 @@ def explore(
     target = sweep.configuration.target
     require_limits([target], max_cycles)
     _check_area(target, config, area)
+    if places_all and board is None:
+        raise click.UsageError("--place-all: only with --board.")
+    _check_board(target, config, board, sparsities)
     options = own_options(target, "explore", own)
     if is_search:
         explorer_of(sweep)
@@ -240,6 +258,8 @@ def explore(
         options,
         max_cycles,
         area,
+        board,
+        places_all,
     )
     console = stderr()
     stages = ConsoleStages(console)
@@ -306,3 +326,19 @@ def _backend(target: AnyTarget, given: str | None) -> str:
 def _check_area(target: AnyTarget, config: str, is_asked: bool) -> None:
     if is_asked and target.executor.generator is None:
         raise click.UsageError(f"--area: {config}: target {target.name} has no Verilog.")
+
+
+def _check_board(
+    target: AnyTarget, config: str, board: str | None, sparsities: dict[str, float] | None
+) -> None:
+    """Raises ``UsageError`` where no point can have figures of a board, ``GnarlError`` for one that
+    there are no figures of."""
+    if board is None:
+        return
+    if target.executor.generator is None:
+        raise click.UsageError(f"--board: {config}: target {target.name} has no Verilog.")
+    if sparsities is not None:
+        raise click.UsageError("--board: nothing runs: not for --estimate.")
+    from gnarl.sw.runtime.explore.board_point import usable_board
+
+    usable_board(board)

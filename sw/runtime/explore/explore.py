@@ -6,8 +6,9 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ from gnarl.hw.lib.errors import GnarlError, WorkloadError
 from gnarl.sw.program.atomic import write_text
 from gnarl.sw.program.python_files import is_python_allowed, split_name
 from gnarl.sw.runtime.explore import results_file
+from gnarl.sw.runtime.explore.board_point import to_place
 from gnarl.sw.runtime.explore.identity import identity
-from gnarl.sw.runtime.explore.outcome import DEFECT, LEFT_OUT, RESULT, STOPPED
+from gnarl.sw.runtime.explore.outcome import DEFECT, LEFT_OUT, NOTE, RESULT, STOPPED
 from gnarl.sw.runtime.explore.picture import draw_points
-from gnarl.sw.runtime.explore.points import Points, point_name
+from gnarl.sw.runtime.explore.points import Points, board_text, point_name
 from gnarl.sw.runtime.explore.schedules import Search, crossed, find_schedules, search_identity
 from gnarl.sw.runtime.explore.sweep import Point, Sweep
 from gnarl.sw.runtime.report.stages import Stages, quiet
@@ -46,6 +48,10 @@ class Job:
         of the configuration, as on the command line.
     area
         whether each point's area is estimated.
+    board
+        the board that points are estimated for, and the best of them placed on; or ``None``.
+    places_all
+        whether all points are placed that may fit there.
     """
 
     config: str
@@ -59,6 +65,8 @@ class Job:
     options: Mapping[str, Any]
     max_cycles: int | None
     area: bool
+    board: str | None = None
+    places_all: bool = False
 
     def task(self) -> dict[str, Any]:
         """All of it as plain data, for a process anywhere on the same files."""
@@ -79,6 +87,8 @@ class Job:
             "options": options,
             "max_cycles": self.max_cycles,
             "area": self.area,
+            "board": self.board,
+            "place": None,
             "allow_python": is_python_allowed(),
         }
 
@@ -138,6 +148,9 @@ def explore(
             sweep = crossed(sweep, schedules, search)
         with results_file.opened(path, known, len(sweep.points)) as results:
             _run_rest(sweep, common, results, run, stages, show)
+            if job.board is not None:
+                chosen = partial(to_place, places_all=job.places_all)
+                _place_rest(sweep, common, results, chosen, run, stages, show)
             found = [results.found[at] for at in range(len(sweep.points))]
     points = Points(
         sweep.configuration.name,
@@ -147,6 +160,7 @@ def explore(
         job.area,
         [point.values for point in sweep.points],
         found,
+        job.board,
     )
     with stages("draw"):
         draw_points(points, folder / PICTURE)
@@ -188,8 +202,6 @@ def _run_rest(
     stages: Stages,
     show: Callable[[str], None],
 ) -> None:
-    defects: list[str] = []
-
     def keep(at: int, result: Mapping[str, Any]) -> None:
         results.add(at, result)
         show(_done(sweep, at, result))
@@ -203,19 +215,64 @@ def _run_rest(
         elif point.schedule is not None and point.schedule.is_left_out:
             results.add(at, {"error": None, LEFT_OUT: True, **_scheduled(point)})
         else:
-            schedule = (point.schedule.text, point.schedule.name) if point.schedule else None
-            tasks[at] = {**common, "swept": list(point.texts), "schedule": schedule}
+            tasks[at] = _task(common, point)
     with stages("explore") as advance:
         advance(len(results.found) / len(sweep.points))
+        for at, result in _outcomes(sweep, tasks, run, stages):
+            keep(at, {**result, **_scheduled(sweep.points[at])})
+            advance(len(results.found) / len(sweep.points))
+
+
+def _place_rest(
+    sweep: Sweep,
+    common: Mapping[str, Any],
+    results: results_file.ResultsFile,
+    choose: Callable[[Mapping[int, Mapping[str, Any]]], list[int]],
+    run: Runner,
+    stages: Stages,
+    show: Callable[[str], None],
+) -> None:
+    """Places points until ``choose`` names no more: those that do not fit make room for what they
+    alone were taken to dominate."""
+    while chosen := choose(results.found):
+        tasks = {
+            at: {**_task(common, sweep.points[at]), "place": results.found[at]["cycles"]}
+            for at in chosen
+        }
+        with stages("place and route") as advance:
+            for done, (at, board) in enumerate(_outcomes(sweep, tasks, run, stages), 1):
+                known = results.found[at]
+                figures = {"placed": board.get("placed"), "error": board["error"]}
+                results.add(at, {**known, "board": {**known["board"], **figures}})
+                show(_done(sweep, at, results.found[at]))
+                advance(done / len(tasks))
+
+
+def _task(common: Mapping[str, Any], point: Point) -> dict[str, Any]:
+    schedule = (point.schedule.text, point.schedule.name) if point.schedule else None
+    return {**common, "swept": list(point.texts), "schedule": schedule}
+
+
+def _outcomes(
+    sweep: Sweep, tasks: Mapping[int, dict[str, Any]], run: Runner, stages: Stages
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What comes of tasks, as they end. What they are at shows inside of the stage that has begun.
+
+    Raises ``ExploreError`` where none can run; ``RuntimeError`` for a defect, once all have ended.
+    """
+    defects: list[str] = []
+    with ExitStack() as shown:
         for at, outcome in run(tasks) if tasks else ():
             name = point_name(sweep.points[at].values)
             if STOPPED in outcome:
                 raise ExploreError(f"{name}: {outcome[STOPPED]}; the same command goes on")
-            if DEFECT in outcome:
+            if NOTE in outcome:
+                shown.close()
+                shown.enter_context(stages(f"{name}: {outcome[NOTE]}"))
+            elif DEFECT in outcome:
                 defects.append(f"{name}: {outcome[DEFECT]}")
-                continue
-            keep(at, {**outcome[RESULT], **_scheduled(sweep.points[at])})
-            advance(len(results.found) / len(sweep.points))
+            else:
+                yield at, outcome[RESULT]
     if defects:
         raise RuntimeError(defects[0])
 
@@ -230,6 +287,9 @@ def _scheduled(point: Point) -> dict[str, Any]:
 def _done(sweep: Sweep, at: int, result: Mapping[str, Any]) -> str:
     cycles = result.get("cycles")
     what = result["error"] or ("ran" if cycles is None else f"{cycles:,} cycles")
+    board = result.get("board")
+    if board is not None:
+        what += f", {board_text(board)}"
     return f"{point_name(sweep.points[at].values)}: {what}"
 
 

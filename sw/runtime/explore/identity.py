@@ -34,6 +34,7 @@ def identity(sweep: Sweep, job: Mapping[str, Any]) -> dict[str, Any]:
         "backend": job["backend"],
         "max_cycles": job["max_cycles"],
         "area": job["area"],
+        "board": job["board"],
         "seed": job["seed"],
     }
 

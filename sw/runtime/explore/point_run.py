@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import traceback
 import warnings
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from gnarl import __version__
 from gnarl.hw.lib.errors import GnarlError, one_line
 from gnarl.sw.program.program import Program
 from gnarl.sw.program.python_files import python_allowed
+from gnarl.sw.runtime.explore.board_point import estimated, placed, usable_board
 from gnarl.sw.runtime.explore.outcome import DEFECT, RESULT, STOPPED
 from gnarl.sw.runtime.report.report import Report
 from gnarl.sw.runtime.run.device import Device
@@ -41,18 +42,25 @@ def run_point(task: Mapping[str, Any]) -> dict[str, Any]:
         ``config``, ``overrides`` and ``swept`` of ``load_configuration``; ``source``, ``backend``,
         ``values``, ``tensors``, ``sizes``, ``seed``, ``options`` and ``max_cycles`` of
         ``gnarl.sw.runtime.run.session.run_once``; ``area``, whether it is estimated;
+        ``board``, the name of one or ``None``, and ``place``: ``None``, or how many cycles the
+        point was found to take that is now placed there and not run;
         ``allow_python``; ``version``, Gnarl's; ``schedule``, the text of one and what errors call
         it, or ``None``.
     """
     if task["version"] != __version__:
         return {STOPPED: f"a worker has Gnarl {__version__}: must be {task['version']}"}
+    if task["board"] is not None:
+        try:
+            usable_board(task["board"])
+        except GnarlError as error:
+            return {STOPPED: str(error)}
     with _alone, ExitStack() as stack:
         caught = stack.enter_context(warnings.catch_warnings(record=True))
         warnings.simplefilter("always", InputWarning)
         if task["allow_python"]:
             stack.enter_context(python_allowed())
         try:
-            result = _run(task)
+            result = _run(task) if task["place"] is None else _placed(task)
         except GnarlError as error:
             result = {"error": str(error)}
         except MemoryError as error:
@@ -67,6 +75,25 @@ def run_point(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run(task: Mapping[str, Any]) -> dict[str, Any]:
+    with _session(task) as (device, session):
+        run = session.run()
+        report: Report = session.report(run, device.verify(run), {})
+        whole = report.to_json()
+        area = _area(device, run.program) if task["area"] else None
+        board = None
+        if task["board"] is not None:
+            board = estimated(device, run.program, usable_board(task["board"]))
+    return {**{name: whole[name] for name in REPORTED}, "area": area, "board": board, "error": None}
+
+
+def _placed(task: Mapping[str, Any]) -> dict[str, Any]:
+    with _session(task) as (device, session):
+        return placed(device, session.program, usable_board(task["board"]), task["place"])
+
+
+@contextmanager
+def _session(task: Mapping[str, Any]) -> Iterator[tuple[Device, Session]]:
+    """A device for the point, and its workload compiled."""
     configuration = load_configuration(task["config"], task["overrides"], task["swept"])
     values, options = task["values"], task["options"]
     if task["schedule"] is not None:
@@ -84,11 +111,7 @@ def _run(task: Mapping[str, Any]) -> dict[str, Any]:
             options=options,
             max_cycles=task["max_cycles"],
         )
-        run = session.run()
-        report: Report = session.report(run, device.verify(run), {})
-        whole = report.to_json()
-        area = _area(device, run.program) if task["area"] else None
-    return {**{name: whole[name] for name in REPORTED}, "area": area, "error": None}
+        yield device, session
 
 
 def _area(device: Device, program: Program) -> dict[str, Any] | None:

@@ -28,11 +28,18 @@ JSON_FIELDS = {
     "workload": "as the command line has it",
     "backend": "what the points ran on",
     "fields": "array: the fields that are swept",
+    "board": "the board of `--board`, or null",
     "costs": "array: what points are compared by, lower is better: `cycles`; with `--area` also "
-    "`gates` and `memory_bits`, else with `--search` also `blocks`",
+    "`gates` and `memory_bits`, else with `--search` also `blocks`; with `--board` instead "
+    "`microseconds` and `luts` of what is placed",
     "points": "array: of each point, in order, an object: its values by field (`point`); fields of "
     "`gnarl run --json`, of which one that did not run has none; `area`, without `--area` null, or "
-    "an object: figures of `gnarl area --json`, an estimate before layout; `error`, why it did not "
+    "an object: figures of `gnarl area --json`, an estimate before layout; `board`, without "
+    "`--board` null, or an object: `estimate`, an object of `luts`, `flip_flops`, `dsps` and "
+    "`block_rams` as `gnarl fpga --list` estimates them, or null; `placed`, null, or an object of "
+    "the same after placement and routing, of `clock_hz`, which the design works with, `goal_hz`, "
+    "which was asked for, and of `microseconds`, the run's cycles at `clock_hz`; `error`, why the "
+    "board has no such figures, or null; `error`, why it did not "
     "run, or null; `warnings`, array of what its inputs were warned of; `pareto`, whether no other "
     "point has as little of every cost and less of one; with `--search` also `schedule`, its file, "
     "`estimate`, an object of `cycles`, `ops`, `bytes` as estimated and of the `blocks` of its "
@@ -42,6 +49,9 @@ JSON_FIELDS = {
 
 ESTIMATED = ("cycles", "ops", "bytes", "blocks")
 """Figures of a point's estimate."""
+
+BOARD = ("estimated_luts", "luts", "clock_mhz", "microseconds", "board_error")
+"""Columns of a spreadsheet that are of a board; those between the outer two after placement."""
 
 MARK = "◆"
 
@@ -64,6 +74,8 @@ class Points:
         whether area was asked for.
     values, results
         of each point: its values by field, and what it gave.
+    board
+        the board that figures were asked for, or ``None``.
     """
 
     config: str
@@ -73,6 +85,7 @@ class Points:
     has_area: bool
     values: Sequence[Mapping[str, Any]]
     results: Sequence[Mapping[str, Any]]
+    board: str | None = None
 
     @property
     def has_schedules(self) -> bool:
@@ -82,6 +95,8 @@ class Points:
     @property
     def costs(self) -> tuple[str, ...]:
         """Names of what points are compared by."""
+        if self.board is not None:
+            return "microseconds", "luts"
         if self.has_area:
             return "cycles", "gates", "memory_bits"
         return ("cycles", "blocks") if self.has_schedules else ("cycles",)
@@ -96,7 +111,12 @@ class Points:
         return front([self._cost(result) for result in self.results])
 
     def _cost(self, result: Mapping[str, Any]) -> Cost | None:
-        figures = {**_blocks(result), **result, **(result.get("area") or {})}
+        figures = {
+            **_blocks(result),
+            **result,
+            **(result.get("area") or {}),
+            **placed_figures(result),
+        }
         found = [figures.get(name) for name in self.costs]
         if not result.get("matches") or None in found:
             return None
@@ -111,6 +131,7 @@ class Points:
             "workload": self.workload,
             "backend": self.backend,
             "fields": list(self.fields),
+            "board": self.board,
             "costs": list(self.costs),
             "points": [
                 {"point": dict(values), **result, "pareto": is_best}
@@ -120,7 +141,8 @@ class Points:
 
     def to_csv(self) -> str:
         """A line a point, and one of names; nothing stands for what a point lacks."""
-        names = [*REPORTED, *(AREA if self.has_area else ()), "error"]
+        names = [*REPORTED, *(AREA if self.has_area else ())]
+        names += [*(BOARD if self.board is not None else ()), "error"]
         estimated = ESTIMATED if self.has_schedules else ()
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -128,7 +150,7 @@ class Points:
         added = [*titles, "schedule", LEFT_OUT] if estimated else []
         writer.writerow([*self.fields, *names, "pareto", *added])
         for values, result, is_best in zip(self.values, self.results, self.pareto(), strict=True):
-            figures = {**result, **(result.get("area") or {})}
+            figures = {**result, **(result.get("area") or {}), **_board_figures(result)}
             cells = [figures.get(name) for name in names]
             more: list[Any] = []
             if estimated:
@@ -150,8 +172,21 @@ class Points:
             if problem:
                 text = Text(f"✘ {point_name(values)}: {problem}", "bold red")
                 console.print(text, soft_wrap=True)
+        for problem in self._board_problems():
+            console.print(Text(f"✘ {problem}", "yellow"), soft_wrap=True)
         for line in self._notes():
             console.print(line, highlight=False, soft_wrap=True)
+
+    def _board_problems(self) -> list[str]:
+        """Why points have no figures of the board, each reason once."""
+        points: dict[str, list[str]] = {}
+        for values, result in zip(self.values, self.results, strict=True):
+            if problem := (result.get("board") or {}).get("error"):
+                points.setdefault(problem, []).append(point_name(values))
+        return [
+            f"{names[0] if len(names) == 1 else f'{len(names)} points'} on {self.board}: {problem}"
+            for problem, names in points.items()
+        ]
 
     def _table(self) -> Table:
         """A row for each point that ran or was to; long values have letters."""
@@ -160,6 +195,7 @@ class Points:
         if self.has_schedules:
             names = ["estimate", "blocks", "cycles"]
         names += ["gates", "memory bits"] if self.has_area else []
+        names += ["LUTs, estimate", "LUTs", "MHz", "µs"] if self.board is not None else []
         letters = self._letters()
         first = ["", *(["no."] if self.has_schedules else []), *self.fields]
         for name in [*first, *names, "results"]:
@@ -199,6 +235,11 @@ class Points:
             cells = [_number(cycles, ",d"), rate, _number(intensity, ".3f")]
         if self.has_area:
             cells += [_number(area.get("gates"), ",.0f"), _number(area.get("memory_bits"), ",d")]
+        if self.board is not None:
+            board = _board_figures(result)
+            formats = {"estimated_luts": ",d", "luts": ",d", "clock_mhz": ".1f"}
+            formats["microseconds"] = ",.2f"
+            cells += [_number(board.get(name), how) for name, how in formats.items()]
         return cells
 
     def _notes(self) -> list[str]:
@@ -208,6 +249,8 @@ class Points:
             notes.append("Nothing ran: no point is marked.")
         elif any(result["cycles"] is None for result in ran):
             notes.append(f"Backend {self.backend} counts no cycles here: no point is marked.")
+        elif self.board is not None and not any(map(placed_figures, ran)):
+            notes.append(f"None is placed on {self.board}: no point is marked.")
         else:
             what = "fewer cycles"
             if len(self.costs) > 1:
@@ -223,6 +266,13 @@ class Points:
         if self.has_area:
             stage = "an estimate before layout, as gnarl area gives it"
             notes.append(f"Gates and memory bits: {stage}; gates are without memories.")
+        if self.board is not None:
+            notes.append(
+                f"LUTs, MHz and µs: placed and routed for {self.board}; marks compare points that "
+                "have them. Without --place-all these are those that no other is taken to dominate "
+                "by cycles and estimated LUTs."
+            )
+            notes.append("LUTs, estimate: before synthesis, as gnarl fpga --list gives it.")
         return [*notes, ""]
 
 
@@ -230,8 +280,38 @@ def _blocks(result: Mapping[str, Any]) -> dict[str, int]:
     return {"blocks": result["estimate"]["blocks"]} if "estimate" in result else {}
 
 
+def placed_figures(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a board, after placement; empty where there are none."""
+    return (result.get("board") or {}).get("placed") or {}
+
+
+def _board_figures(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of ``BOARD``, as far as the point has them."""
+    board = result.get("board")
+    if board is None:
+        return {}
+    found = {"board_error": board["error"]}
+    if board["estimate"] is not None:
+        found["estimated_luts"] = board["estimate"]["luts"]
+    placed = placed_figures(result)
+    if placed:
+        found |= {name: placed[name] for name in ("luts", "microseconds")}
+        found["clock_mhz"] = round(placed["clock_hz"] / 1e6, 3)
+    return found
+
+
+def board_text(board: Mapping[str, Any]) -> str:
+    """What is known of a point on a board, in a few words."""
+    if board["error"] is not None:
+        return board["error"]
+    if placed := board["placed"]:
+        clock, time = f"{placed['clock_hz'] / 1e6:.1f} MHz", f"{placed['microseconds']:,.2f} µs"
+        return f"{placed['luts']:,} LUTs, {clock}, {time}"
+    return f"about {board['estimate']['luts']:,} LUTs"
+
+
 def _name(cost: str) -> str:
-    return cost.replace("_", " ")
+    return {"luts": "LUTs"}.get(cost, cost.replace("_", " "))
 
 
 def point_name(values: Mapping[str, Any]) -> str:

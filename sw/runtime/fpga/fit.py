@@ -86,6 +86,12 @@ def fits(hardware: NamedConfiguration, builds: Path, stages: Stages) -> list[Fit
     return sorted(board_fits, key=lambda fit: (not fit.fits, fit.board.name))
 
 
+def estimated(hardware: NamedConfiguration, family: Family, stages: Stages) -> Resources:
+    """An estimate of what a configuration needs of a device of a family. Raises as ``build``
+    does."""
+    return _scaled(_estimate(hardware, stages), family)
+
+
 def _measured(
     hardware: NamedConfiguration, builds: Path, boards: list[Board]
 ) -> dict[Family, Resources]:

