@@ -28,6 +28,7 @@ from gnarl.sw.runtime.target.explorer import Alternative
 BENCH = "fuseflow.search"
 
 LANES = (1, 4)
+WORDS = (1, 16)
 KEEP = 1.25
 NETWORKS = ((GCN, "karate"), (GRAPHSAGE, "karate"), (GCN, "cora"))
 
@@ -77,7 +78,12 @@ def measure(job: Job) -> Schedules:
         workload = device.workload(f"{ROOT / 'examples' / f'{job.network}.py'}:{job.data}")
         begin = time.perf_counter()
         alternatives = explorer.alternatives(
-            workload, configuration.config, lanes=LANES, sparsities=None, advance=lambda share: None
+            workload,
+            configuration.config,
+            lanes=LANES,
+            words=WORDS,
+            sparsities=None,
+            advance=lambda share: None,
         )
         search = time.perf_counter() - begin
         out = left_out([each.estimate for each in alternatives], KEEP)

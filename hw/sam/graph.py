@@ -179,6 +179,16 @@ class Graph:
         edge = self.drivers[name, input]
         return self._shapes[edge.source, edge.output]
 
+    def words_of(self, name: str) -> int:
+        """Most words of a value that a block is given, or reads."""
+        block = self[name]
+        given = (self._shapes[e.source, e.output].words for e in self._edges_into(block))
+        return max(block.parameters.get("words", 1), *given, 1)
+
+    def _edges_into(self, block: Block) -> Iterable[Edge]:
+        ports = ((block.name, name) for name in block.inputs)
+        return (self.drivers[port] for port in ports if port in self.drivers)
+
     @cached_property
     def _shapes(self) -> dict[tuple[str, str], ValueShape]:
         found: dict[tuple[str, str], ValueShape] = {}

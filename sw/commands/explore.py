@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 LANES = (1, 4, 16)
+WORDS = (1,)
 KEEP = 1.25
 
 
@@ -125,6 +126,13 @@ class Sparsities(click.ParamType):
     f"[default: {','.join(map(str, LANES))}]",
 )
 @click.option(
+    "--words",
+    type=Numbers(),
+    metavar="N,…",
+    help="With --search, words of the blocks of values that regions may have, along the index that "
+    f"gains most.  [default: {','.join(map(str, WORDS))}]",
+)
+@click.option(
     "--keep",
     type=Factor(),
     metavar="FACTOR",
@@ -193,6 +201,7 @@ def explore(
     sweeps: tuple[str, ...],
     is_search: bool,
     lanes: tuple[int, ...] | None,
+    words: tuple[int, ...] | None,
     keep: float | None,
     sparsities: dict[str, float] | None,
     folder: Path,
@@ -232,7 +241,7 @@ def explore(
         raise click.UsageError("--jobs: a cluster has as many as it has workers: not for --dask.")
     if not sweeps and not is_search:
         raise click.UsageError("Missing option '--sweep' or '--search'.")
-    search = _search(is_search, lanes, keep, sparsities)
+    search = _search(is_search, lanes, words, keep, sparsities)
     sweep = read_sweep(config, overrides, sweeps)
     target = sweep.configuration.target
     require_limits([target], max_cycles)
@@ -280,6 +289,7 @@ def explore(
 def _search(
     is_search: bool,
     lanes: tuple[int, ...] | None,
+    words: tuple[int, ...] | None,
     keep: float | None,
     sparsities: dict[str, float] | None,
 ) -> Search | None:
@@ -287,8 +297,9 @@ def _search(
     from gnarl.sw.runtime.explore.schedules import Search
 
     if is_search:
-        return Search(lanes or LANES, keep or KEEP, sparsities)
-    for flag, value in (("--lanes", lanes), ("--keep", keep), ("--estimate", sparsities)):
+        return Search(lanes or LANES, words or WORDS, keep or KEEP, sparsities)
+    given = {"--lanes": lanes, "--words": words, "--keep": keep, "--estimate": sparsities}
+    for flag, value in given.items():
         if value is not None:
             raise click.UsageError(f"{flag}: only with --search.")
     return None

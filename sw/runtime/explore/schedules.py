@@ -26,6 +26,8 @@ class Search:
 
     lanes
         numbers of lanes that loops may have.
+    words
+        numbers of neighbours along an index that may be one value.
     keep
         a schedule is left out if another one, whose largest graph is no larger, is taken to need
         less than one part in so many of its cycles.
@@ -35,6 +37,7 @@ class Search:
     """
 
     lanes: tuple[int, ...]
+    words: tuple[int, ...]
     keep: float
     sparsities: Mapping[str, float] | None
 
@@ -42,9 +45,15 @@ class Search:
 def search_identity(search: Search | None) -> dict[str, Any]:
     """What makes two searches the same, and none another than any; JSON's types only."""
     if search is None:
-        return dict.fromkeys(("search", "lanes", "keep", "estimate"))
+        return dict.fromkeys(("search", "lanes", "words", "keep", "estimate"))
     estimate = None if search.sparsities is None else dict(search.sparsities)
-    return {"search": True, "lanes": list(search.lanes), "keep": search.keep, "estimate": estimate}
+    return {
+        "search": True,
+        "lanes": list(search.lanes),
+        "words": list(search.words),
+        "keep": search.keep,
+        "estimate": estimate,
+    }
 
 
 def explorer_of(sweep: Sweep) -> Explorer:
@@ -77,6 +86,7 @@ def find_schedules(
         workload,
         sweep.configuration.config,
         lanes=search.lanes,
+        words=search.words,
         sparsities=search.sparsities,
         advance=advance,
     )

@@ -252,11 +252,7 @@ def _operation_words(launch: Launch) -> dict[str, int]:
     """The counter of each block that computes, and the operations that each of its values is."""
     graph = graph_of(launch.sections)
     return {
-        f"operations_{block.name}": max(
-            graph.shape_of_input(block.name, name).words
-            for name, port in block.inputs.items()
-            if port.kinds == (VAL,)
-        )
+        f"operations_{block.name}": graph.words_of(block.name)
         for block in graph.blocks
         if block.type in OPERATIONS
     }

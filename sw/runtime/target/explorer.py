@@ -15,7 +15,8 @@ class Estimated:
     """What a program is taken to do, without having run.
 
     blocks
-        of its largest launch, which a machine must have.
+        of its largest launch, which a machine must have; what has values of several words counts as
+        so many.
     """
 
     cycles: int
@@ -62,6 +63,7 @@ class Explorer(ABC):
         config: TargetConfig,
         *,
         lanes: Sequence[int],
+        words: Sequence[int],
         sparsities: Mapping[str, float] | None,
         advance: Callable[[float], None],
     ) -> list[Alternative]:
@@ -69,6 +71,8 @@ class Explorer(ABC):
 
         lanes
             numbers of them that loops may have.
+        words
+            of a value: numbers of neighbours along an index that may be one.
         sparsities
             shares of zeros of inputs by name, at random places, in place of the workload's values;
             ``None``: its own.

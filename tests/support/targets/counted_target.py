@@ -148,6 +148,7 @@ class CountedExplorer(Explorer):
         config: TargetConfig,
         *,
         lanes: Sequence[int],
+        words: Sequence[int],
         sparsities: Mapping[str, float] | None,
         advance: Callable[[float], None],
     ) -> list[Alternative]:

@@ -216,17 +216,19 @@ def test_results_of_another_search_are_refused(tmp_path: Path, here: None) -> No
         return line.removeprefix(begin).removesuffix(end)
 
     assert why("--search", "--lanes", "1") == "lanes was [1, 4, 16], is [1]"
+    assert why("--search", "--words", "1,4") == "words was [1], is [1, 4]"
     assert why("--search", "--keep", "2") == "keep was 1.25, is 2.0"
     assert why("--search", "--estimate", "x=0.5") == 'estimate was null, is {"x": 0.5}'
     assert why("--search", "--seed", "1") == "seed was 0, is 1"
     assert (
-        why() == "search was true, is null, lanes was [1, 4, 16], is null, keep was 1.25, is null"
+        why() == "search was true, is null, lanes was [1, 4, 16], is null, words was [1], is null, "
+        "keep was 1.25, is null"
     )
     assert len(order.searches()) == 1
     other = tmp_path / "other"
     assert gnarl("explore", "counted", order.path, "-o", other, *sweep).exit_code == 0
     line = refusal(tmp_path, "explore", "counted", order.path, "-o", other, *sweep, "--search")
-    assert "another sweep: search was null, is true, lanes was null, is [1, 4, 16], keep" in line
+    assert "another sweep: search was null, is true, lanes was null, is [1, 4, 16], words" in line
 
 
 def test_a_damaged_file_of_schedules_is_refused(tmp_path: Path, here: None) -> None:
@@ -295,6 +297,7 @@ def test_values_that_are_tables(tmp_path: Path, here: None) -> None:
     ("arguments", "problem"),
     [
         ("--sweep number=1 --lanes 4", "--lanes: only with --search."),
+        ("--sweep number=1 --words 4", "--words: only with --search."),
         ("--sweep number=1 --keep 2", "--keep: only with --search."),
         ("--sweep number=1 --estimate x=1", "--estimate: only with --search."),
         ("--lanes 4", "Missing option '--sweep' or '--search'."),
@@ -385,7 +388,7 @@ def test_what_is_left_out_of_a_model_is_worse(
     everything = points_of(gnarl(*given, "-o", tmp_path / "all", "--keep", "1000"))
     best = points_of(gnarl(*given, "-o", tmp_path / "best", "--keep", "1.1"))
     assert [point["point"] for point in best] == [point["point"] for point in everything]
-    assert [*everything[0]["point"]] == ["fuse", "associate", "lanes"]
+    assert [*everything[0]["point"]] == ["fuse", "associate", "words", "lanes"]
     for point in everything:
         assert (point["error"], point["bit_exact"], point.get("left_out")) == (None, True, None)
         estimate = {name: point["estimate"][name] for name in ("cycles", "ops", "bytes")}

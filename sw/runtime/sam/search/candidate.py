@@ -8,10 +8,12 @@ from typing import Any
 
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.graph import Graph
 from gnarl.sw.compiler.sam.compile import CompiledModel, compile_model
 from gnarl.sw.compiler.sam.fuse.barriers import with_moved
 from gnarl.sw.compiler.sam.fuse.regions import Region
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule, parse_schedule
+from gnarl.sw.compiler.sam.sections import graph_of
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.program.host_step import with_made
 from gnarl.sw.runtime.sam.estimate.estimate import Estimate, estimate, estimate_launch
@@ -53,7 +55,7 @@ class Candidate:
             self.estimate.cycles,
             self.estimate.operations,
             self.estimate.bytes,
-            max(launch.statistics["blocks"] for launch in launches),
+            max(_size(graph_of(launch.sections)) for launch in launches),
         )
 
 
@@ -98,6 +100,11 @@ class Candidates:
         except GnarlError:
             return None
         return found.cycles, compiled.regions[0].order
+
+
+def _size(graph: Graph) -> int:
+    """Blocks of a graph, one with values of several words as so many."""
+    return sum(graph.words_of(block.name) for block in graph.blocks)
 
 
 def with_region(schedule: Schedule, number: int, region: Region) -> Schedule:

@@ -1,4 +1,5 @@
-"""The schedules of a model that are worth a look: fusion, association, loop orders, lanes."""
+"""The schedules of a model that are worth a look: fusion, association, loop orders,
+blocks of values, lanes."""
 
 from __future__ import annotations
 
@@ -8,16 +9,23 @@ from typing import Any, ClassVar
 
 from gnarl.hw.lib.configuration import TargetConfig
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.block_types import BLOCK_WORDS
 from gnarl.hw.sam.config import SamConfig
 from gnarl.sw.compiler.sam.fuse.association import associations, products
 from gnarl.sw.compiler.sam.fuse.choices import FUSIONS
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule, parse_schedule
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.runtime.sam.search.candidate import Candidate, Candidates
-from gnarl.sw.runtime.sam.search.regions import best_orders, best_regions, with_lanes
+from gnarl.sw.runtime.sam.search.regions import (
+    best_orders,
+    best_regions,
+    with_blocks,
+    with_lanes,
+)
 from gnarl.sw.runtime.sam.search.sparsities import random_inputs
 from gnarl.sw.runtime.target.explorer import Alternative, Explorer
 from gnarl.sw.workloads.tensor.lanes import ALLOWED_LANES, ways_of
+from gnarl.sw.workloads.tensor.options import ALLOWED_WORDS
 
 MOST_ASSOCIATIONS = 16
 
@@ -31,7 +39,7 @@ WRITTEN = "as written"
 class SamExplorer(Explorer):
     """Explores schedules of models."""
 
-    fields: ClassVar[tuple[str, ...]] = ("fuse", "associate", "lanes")
+    fields: ClassVar[tuple[str, ...]] = ("fuse", "associate", "words", "lanes")
     suffix: ClassVar[str] = ".toml"
 
     def alternatives(
@@ -40,6 +48,7 @@ class SamExplorer(Explorer):
         config: TargetConfig,
         *,
         lanes: Sequence[int],
+        words: Sequence[int],
         sparsities: Mapping[str, float] | None,
         advance: Callable[[float], None],
     ) -> list[Alternative]:
@@ -47,6 +56,9 @@ class SamExplorer(Explorer):
         for count in lanes:
             if count != 1 and not ways_of(count):
                 raise WorkloadError(f"--lanes {count}: must be 1, {ALLOWED_LANES}")
+        for count in words:
+            if count not in BLOCK_WORDS:
+                raise WorkloadError(f"--words {count}: must be 1, {ALLOWED_WORDS}")
         if not isinstance(workload, SamModel):
             raise WorkloadError("--search: an expression or a graph has none: must be a model")
         inputs: Mapping[str, Any] = workload.inputs
@@ -62,17 +74,18 @@ class SamExplorer(Explorer):
                 advance((number + share) / len(choices))
 
             for fuse, candidate in _fused(candidates, texts, advanced):
-                for count, laned in _with_lanes(candidates, candidate, lanes):
-                    if laned.schedule in known:  # their files may have other comments
+                values = {"fuse": fuse, "associate": ", ".join(texts) or WRITTEN}
+                for own, made in _with_copies(candidates, candidate, words, lanes):
+                    if made.schedule in known:  # their files may have other comments
                         continue
-                    values = {"fuse": fuse, "associate": ", ".join(texts) or WRITTEN}
-                    values["lanes"] = str(count)
-                    known.append(laned.schedule)
-                    found.append(Alternative(values, laned.compiled.schedule, laned.summary))
+                    known.append(made.schedule)
+                    text = made.compiled.schedule
+                    found.append(Alternative(values | own, text, made.summary))
         if not found:
             candidates.candidate()  # raises what is wrong with it
-            text = ",".join(map(str, lanes))
-            raise WorkloadError(f"--lanes {text}: no loop gains by them: must have 1, too")
+            name, given = ("lanes", lanes) if 1 in words else ("words", words)
+            text = ",".join(map(str, given))
+            raise WorkloadError(f"--{name} {text}: no loop gains by them: must have 1, too")
         return found
 
     def options(self, schedule: str, name: str) -> dict[str, Any]:
@@ -107,10 +120,15 @@ def _fused(
             yield fuse, candidate
 
 
-def _with_lanes(
-    candidates: Candidates, serial: Candidate, lanes: Sequence[int]
-) -> Iterator[tuple[int, Candidate]]:
-    for count in lanes:
-        candidate = serial if count == 1 else with_lanes(candidates, serial, count)
-        if candidate is not None:
-            yield count, candidate
+def _with_copies(
+    candidates: Candidates, serial: Candidate, words: Sequence[int], lanes: Sequence[int]
+) -> Iterator[tuple[dict[str, str], Candidate]]:
+    """Candidates with blocks of values and lanes, and how many words and lanes these have."""
+    for count in words:
+        wide = serial if count == 1 else with_blocks(candidates, serial, count)
+        if wide is None:
+            continue
+        for number in lanes:
+            laned = wide if number == 1 else with_lanes(candidates, wide, number)
+            if laned is not None:
+                yield {"words": str(count), "lanes": str(number)}, laned

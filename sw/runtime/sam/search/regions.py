@@ -1,4 +1,5 @@
-"""Finds regions, orders of their loops and lanes: those with the fewest cycles, as estimated.
+"""Finds regions, orders of their loops, blocks of values and lanes that take the fewest cycles, as
+estimates have it.
 
 What a region takes does not depend on how what it takes was computed, so the best cut of a program
 into regions of neighbours is found by their sums, without trying all cuts.
@@ -98,4 +99,21 @@ def with_lanes(candidates: Candidates, serial: Candidate, lanes: int) -> Candida
         taken = candidates.of_region(serial, region)
         if taken is not None and taken[0] < serial.estimate.launches[number].cycles:
             whole = with_region(whole, number, region)
+    return candidates.made(schedule=whole) if whole is not schedule else None
+
+
+def with_blocks(candidates: Candidates, serial: Candidate, words: int) -> Candidate | None:
+    """The candidate with blocks of values of so many words, in each region that gains by them along
+    the index that gains most; ``None``: none does."""
+    schedule = serial.schedule
+    whole = schedule
+    for number, lowered in enumerate(serial.compiled.regions):
+        cycles, best = serial.estimate.launches[number].cycles, None
+        for index in lowered.order:
+            region = replace(schedule.regions[number], blocks=((index, words),))
+            taken = candidates.of_region(serial, region)
+            if taken is not None and taken[0] < cycles:
+                cycles, best = taken[0], region
+        if best is not None:
+            whole = with_region(whole, number, best)
     return candidates.made(schedule=whole) if whole is not schedule else None

@@ -29,7 +29,7 @@ from tests.support.errors import refused
 from tests.support.targets.counted import Order, counted_target
 from tests.support.targets.counted_target import TARGET
 
-SEARCH = Search((1, 4), 1.25, None)
+SEARCH = Search((1, 4), (1,), 1.25, None)
 
 ESTIMATES = st.lists(
     st.builds(Estimated, st.integers(1, 40), st.just(0), st.just(0), st.integers(1, 4)),
@@ -118,7 +118,7 @@ def test_points_have_each_schedule(tmp_path: Path, order: Order) -> None:
     assert names == ["schedules/000.txt", "schedules/001.txt"] * 4
     out = [point.schedule.is_left_out for point in whole.points if point.schedule is not None]
     assert out == [False, True] * 4
-    estimated = crossed(own, search(order, tmp_path, {}), Search((1,), 9, {"x": 0.5}))
+    estimated = crossed(own, search(order, tmp_path, {}), Search((1,), (1,), 9, {"x": 0.5}))
     assert all(each.schedule is not None and each.schedule.is_left_out for each in estimated.points)
 
 
@@ -135,10 +135,11 @@ def test_what_makes_two_searches_the_same() -> None:
         search_identity(each)
         for each in (
             None,
-            Search((4, 1), 1.25, None),
-            Search((1, 4), 1.5, None),
-            Search((1, 4), 1.25, {}),
-            Search((1, 4), 1.25, {"x": 0.5}),
+            Search((4, 1), (1,), 1.25, None),
+            Search((1, 4), (1, 8), 1.25, None),
+            Search((1, 4), (1,), 1.5, None),
+            Search((1, 4), (1,), 1.25, {}),
+            Search((1, 4), (1,), 1.25, {"x": 0.5}),
         )
     ]
     for at, other in enumerate(others):

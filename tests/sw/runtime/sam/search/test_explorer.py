@@ -12,7 +12,7 @@ import pytest
 from gnarl.hw.lib.errors import GnarlError, WorkloadError
 from gnarl.hw.sam.config import SamConfig
 from gnarl.sw.compiler.sam.fuse.schedule import parse_schedule
-from gnarl.sw.compiler.sam.sections import encode, plan_of
+from gnarl.sw.compiler.sam.sections import encode, graph_of, plan_of
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.golden import einsum
 from gnarl.sw.program.program import Program
@@ -47,10 +47,16 @@ def whole_numbers(shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
     }
 
 
-def found(model: Any, device: Device, lanes: Sequence[int] = (1,), **options: Any) -> Any:
+def found(
+    model: Any,
+    device: Device,
+    lanes: Sequence[int] = (1,),
+    words: Sequence[int] = (1,),
+    **options: Any,
+) -> Any:
     config = device.configuration.config
     given = {"sparsities": None, "advance": lambda share: None, **options}
-    return SamExplorer().alternatives(model, config, lanes=lanes, **given)
+    return SamExplorer().alternatives(model, config, lanes=lanes, words=words, **given)
 
 
 def check(own: Alternative, model: SamModel, device: Device, program: Program) -> Any:
@@ -64,7 +70,11 @@ def check(own: Alternative, model: SamModel, device: Device, program: Program) -
     run = device.run(again, model.inputs)
     assert device.verify(run).bit_exact
     assert run.cycles == own.estimate.cycles
-    assert max(each.statistics["blocks"] for each in again.launches) == own.estimate.blocks
+    graphs = [graph_of(each.sections) for each in again.launches]
+    sizes = [sum(each.words_of(block.name) for block in each.blocks) for each in graphs]
+    assert max(sizes) == own.estimate.blocks
+    if own.values["words"] == "1":
+        assert max(each.statistics["blocks"] for each in again.launches) == own.estimate.blocks
     return run.outputs
 
 
@@ -108,7 +118,7 @@ def test_random_programs(
         case = make_program(seed, **traits)
         model = valued_model(case.program, case.tensors)
         with noted(f"seed {seed}"):
-            alternatives = found(model, device, (1, 3))
+            alternatives = found(model, device, (1, 3), (1, 2))
             schedules = [parse_schedule(each.schedule, "s.toml") for each in alternatives]
             for at, each in enumerate(alternatives):
                 assert schedules[at] not in schedules[:at]
@@ -119,7 +129,7 @@ def test_all_mean_the_same(device: Device, programs: dict[str, Program]) -> None
     """In all trees of products, regions, orders and lanes; the same in every search."""
     model = valued_model(CHAIN, whole_numbers(SHAPES))
     shares: list[float] = []
-    alternatives = found(model, device, (1, 2), advance=shares.append)
+    alternatives = found(model, device, (1, 2), (1, 4), advance=shares.append)
     tensors = {name: each.tensor for name, each in model.inputs.items()}
     expected = Tensor((6, 3), *einsum.reference(model.program, tensors)["y"]).to_dense()
     for each in alternatives:
@@ -130,6 +140,7 @@ def test_all_mean_the_same(device: Device, programs: dict[str, Program]) -> None
     assert {each["associate"] for each in values} == {"as written", "A*(X*W)"}
     assert {each["fuse"] for each in values} == {"none", "layer", "found"}
     assert {each["lanes"] for each in values} == {"1", "2"}
+    assert {each["words"] for each in values} == {"1", "4"}
     for each in values:
         assert list(each) == list(SamExplorer.fields)
     assert shares == sorted(shares) and shares[-1] == 1.0 and len(shares) > 10
@@ -184,6 +195,25 @@ def test_lanes_that_no_loop_may_have(lanes: Sequence[int], device: Device) -> No
         found(valued_model(CHAIN, whole_numbers(SHAPES)), device, lanes)
 
 
+@pytest.mark.parametrize("words", [(0,), (3,), (1, 128)])
+def test_words_that_no_block_may_have(words: Sequence[int], device: Device) -> None:
+    with refused(f"--words {words[-1]}: must be 1, 2, 4, 8, 16, 32 or 64"):
+        found(valued_model(CHAIN, whole_numbers(SHAPES)), device, (1,), words)
+
+
+def test_blocks_of_values_that_gain(device: Device) -> None:
+    """Along the index by which a product takes fewest cycles; a graph counts their words."""
+    model = valued_model(
+        "y(i,j)=sum[k](A(i,k)*B(k,j)) -f=A:ds", {"A": np.eye(3, 9), "B": np.ones((9, 64))}
+    )
+    one, wide = found(model, device, (1,), (1, 16))
+    assert one.estimate.cycles > 4 * wide.estimate.cycles
+    assert one.estimate.blocks < wide.estimate.blocks
+    assert "blocks = { j = 16 }" in wide.schedule
+    with refused("--words 16: no loop gains by them: must have 1, too"):
+        found(valued_model("y=A*A", {"A": 2.0}), device, (1,), (16,))
+
+
 def test_models_that_have_no_schedule(device: Device) -> None:
     tensors = whole_numbers(SHAPES)
     model = valued_model(CHAIN, tensors)
@@ -197,7 +227,7 @@ def test_models_that_have_no_schedule(device: Device) -> None:
     small = SamConfig(array_words=16)
     with pytest.raises(GnarlError, match=r"^array_words = 16: tensor \w+ needs at least"):
         SamExplorer().alternatives(
-            model, small, lanes=(1,), sparsities=None, advance=lambda share: None
+            model, small, lanes=(1,), words=(1,), sparsities=None, advance=lambda share: None
         )
 
 
