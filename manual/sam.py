@@ -46,6 +46,7 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block, Edge, Graph
 from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, ErrorCause, memory_map
 from gnarl.hw.sam.token import MAX_LEVEL, Kind
+from gnarl.hw.sam.value_shape import ValueShape
 from manual.dpu import COMMON_TEXTS
 from manual.sam_block_examples import ENTRIES, Entry, Example
 
@@ -80,8 +81,7 @@ PARAMETER_TEXTS = {
     "with order 2",
     "lanes": "how many",
     "keep_empty": "every stop ends a fiber, also one right after another stop",
-    "words": "of a value: more than one of a block of values",
-    "along": "index whose neighbours are the words of a block",
+    "block": "the indices along which its values have words, and how many; empty: one word",
     "lane": "which lane writes, where each has writers of its own; 0 where there are none",
 }
 
@@ -236,7 +236,7 @@ def latency(name: str, entry: Entry, config: SamConfig) -> str:
     if kind is Alu:
         return "`stages` is `alu_stages` of the configuration"
     if kind is Fold:
-        return "log2(`words`) times `alu_stages` of the configuration"
+        return "`alu_stages` of the configuration times log2 of the words along `index`"
     if kind is FunctionBlock:
         return "see [functions](#functions)"
     if kind is SparseAccumulator:
@@ -338,7 +338,7 @@ def _module_text(component: type[wiring.Component]) -> str:
 def _parameter(parameter: Parameter) -> tuple[str, str, str, str]:
     allowed = parameter.allowed
     if isinstance(allowed, type):
-        values = {str: "text", int: "whole number"}[allowed]
+        values = {str: "text", int: "whole number", ValueShape: "such as `i:4,k:4`"}[allowed]
     elif len(allowed) > len(FUNCTIONS):
         values = f"{allowed[0]} to {allowed[-1]}"
     else:

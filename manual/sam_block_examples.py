@@ -228,7 +228,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
                 {"val": "1|2|4|8 N S0 3|0|0|-1 S1 D"},
                 {"out_val": "15 0 S0 2 S1 D"},
             ),
-            {"words": 4, "along": "j"},
+            {"block": "j:4", "index": "j"},
         ),
     ),
     "spaccumulator": (

@@ -198,22 +198,22 @@ def _blocks_of_values() -> dict[str, Spec]:
             partial(cases.accumulate, format=name, full=(True,), words=words),
         ),
     }
-    for label, given in (("blocks", (4, 4)), ("right_word", (4, 1)), ("left_word", (1, 4))):
+    for label, places in cases.PLACES.items():
         found[f"alu_{label}"] = Spec(
-            partial(Alu, format, 2, "mul", given),
-            partial(cases.alu, format=name, code=Operation.MUL, words=given),
+            partial(Alu, format, 2, "mul", places),
+            partial(cases.alu, format=name, code=Operation.MUL, places=places),
         )
-    for value_words in (1, words):
-        found[f"value_writer_of_{value_words}"] = Spec(
-            partial(ValueWriter, format, WIDTH, ARRAY_WORDS, words, value_words),
-            partial(cases.write_values, format=name, words=words, value_words=value_words),
+        found[f"value_writer_{label}"] = Spec(
+            partial(ValueWriter, format, WIDTH, ARRAY_WORDS, places[1]),
+            partial(cases.write_values, format=name, places=places[1]),
         )
     for code, stages in ((Operation.ADD, 1), (Operation.MAX, 3)):
         op = code.name.lower()
-        found[f"fold_{op}"] = Spec(
-            partial(Fold, format, op, words, stages),
-            partial(cases.fold, format=name, code=code, words=words),
-        )
+        for label, groups in cases.GROUPS.items():
+            found[f"fold_{op}_{label}"] = Spec(
+                partial(Fold, format, op, groups, stages),
+                partial(cases.fold, format=name, code=code, groups=groups),
+            )
         found[f"reduce_{op}"] = Spec(
             partial(Reduce, format, op, WIDTH, stages, words),
             partial(cases.reduce, format=name, code=code, has_crd=True, words=words),

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gnarl.hw.sam.value_shape import ValueShape
+
 CRD, REF, VAL, REPSIG, BV = "crd", "ref", "val", "repsig", "bv"
 """Kinds of streams: coordinates, references, values, repeat signals, words of bitvectors."""
 
@@ -27,8 +29,6 @@ MAX_LANES = 16
 """Of a block; a loop may have more, by trees of blocks."""
 SUM_LANES = (2, 4, 8, 16)
 """Lanes by which a loop may be summed: coordinates are dealt by their last bits."""
-BLOCK_WORDS = (1, 2, 4, 8, 16, 32, 64)
-"""Words of a value: one, or a block of values of neighbours along an index."""
 DEALERS = ("parallelizer", "crdparallelizer")
 """Types of blocks that deal what comes in at ``i`` to lanes."""
 
@@ -49,7 +49,8 @@ class Port:
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a graph says of a block: ``allowed`` names the values, a tuple, or a type."""
+    """What a graph says of a block: ``allowed`` names the values, a tuple, or a type; that of
+    ``ValueShape`` is the text of one."""
 
     name: str
     allowed: tuple[Any, ...] | type
@@ -148,19 +149,19 @@ _INDEX = Parameter("index", str, "")
 _TENSOR = Parameter("tensor", str, "")
 _LEVEL = Parameter("level", int, 0)
 _LANE = Parameter("lane", int, 0)
-_WORDS_OF_VALUE = Parameter("words", BLOCK_WORDS, 1)
-_ALONG = Parameter("along", str, "")
+_BLOCK = Parameter("block", ValueShape, "")
 _ANY = (CRD, REF, VAL)
 _SIZE = Setting("size")
 _WORDS = Setting("words", coordinates=BITVECTOR_BITS)
 
 
 def _read_values(parameters: Parameters) -> tuple[Array, ...]:
-    return (Array("vals", parameters["words"], of_values=True),)
+    return (Array("vals", ValueShape.parse(parameters["block"]).words, of_values=True),)
 
 
 def _written_values(parameters: Parameters) -> tuple[Array, ...]:
-    return (Array("vals", parameters["words"], of_values=True, writes=True),)
+    words = ValueShape.parse(parameters["block"]).words
+    return (Array("vals", words, of_values=True, writes=True),)
 
 
 def _lookup_arrays(parameters: Parameters) -> tuple[Array, ...]:
@@ -271,8 +272,7 @@ BLOCK_TYPES: dict[str, BlockType] = {
             _ports("ref"),
             _ports("out_val"),
             _TENSOR,
-            _WORDS_OF_VALUE,
-            _ALONG,
+            _BLOCK,
             arrays=_read_values,
         ),
         _type(
@@ -293,8 +293,8 @@ BLOCK_TYPES: dict[str, BlockType] = {
             _ports("val"),
             _ports("out_val"),
             Parameter("op", REDUCTIONS, "add"),
-            Parameter("words", BLOCK_WORDS[1:], 2),
-            _ALONG,
+            _BLOCK,
+            _INDEX,
         ),
         _type(
             "spaccumulator",
@@ -341,8 +341,7 @@ BLOCK_TYPES: dict[str, BlockType] = {
             (),
             _TENSOR,
             _LANE,
-            _WORDS_OF_VALUE,
-            _ALONG,
+            _BLOCK,
             arrays=_written_values,
             counts=_always("entries"),
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from amaranth.lib import wiring
@@ -40,7 +40,8 @@ from gnarl.hw.sam.blocks.writers.compressed_writer import CompressedWriter
 from gnarl.hw.sam.blocks.writers.dense_writer import DenseWriter
 from gnarl.hw.sam.blocks.writers.value_writer import ValueWriter
 from gnarl.hw.sam.config import SamConfig
-from gnarl.hw.sam.graph import Block, Graph
+from gnarl.hw.sam.graph import Block, Graph, own_shape
+from gnarl.hw.sam.value_shape import ONE_WORD, ValueShape
 
 _FEW_IN_FLIGHT = 8
 """More than a local memory ever has under way, and room for stops among them."""
@@ -49,11 +50,19 @@ Widths = dict[str, int]
 """Bits of payload of a block's inputs that are fed, by name."""
 
 
-def component(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
+def component(
+    block: Block,
+    widths: Widths,
+    config: SamConfig,
+    shapes: Mapping[str, ValueShape] = {},
+) -> wiring.Component:
     """The hardware of ``block``, whose inputs carry ``widths``, with its ports' names.
 
+    ``shapes``: what the values are that inputs carry, where they are more than a word.
     ``check_block`` has found that the configuration can have it.
     """
+    if block.type in _OF_SHAPES:
+        return _OF_SHAPES[block.type](block, shapes, config)
     return _COMPONENTS[block.type](block, widths, config)
 
 
@@ -66,11 +75,11 @@ def check_block(block: Block, config: SamConfig) -> None:
                 "for a bitvector level, whose rows hold its words"
             ]
         )
-    if block.parameters.get("words", 1) > 1 and config.memory != "local":
+    if (words := own_shape(block).words) > 1 and config.memory != "local":
         raise ConfigError(
             [
                 f"block {block.name}: memory = {config.memory!r}: must be 'local' for blocks of "
-                f"values, whose rows have {block['words']} words"
+                f"values, whose rows have {words} words"
             ]
         )
     if block.type == "function":
@@ -161,13 +170,11 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     ),
     "union": lambda block, widths, config: Union(config.index_bits, widths["ref0"], widths["ref1"]),
     "arrayvals": lambda block, widths, config: ArrayVals(
-        config.index_bits, config.width, config.array_words, _in_flight(config), block["words"]
-    ),
-    "alu": lambda block, widths, config: Alu(
-        config.number_format,
-        config.alu_stages,
-        block["op"],
-        (_words(widths, "val0", config), _words(widths, "val1", config)),
+        config.index_bits,
+        config.width,
+        config.array_words,
+        _in_flight(config),
+        own_shape(block).words,
     ),
     "function": lambda block, widths, config: FunctionBlock(
         config.number_format, block["op"], _words(widths, "val", config)
@@ -178,9 +185,6 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
         widths.get("crd"),
         config.alu_stages,
         _words(widths, "val", config),
-    ),
-    "fold": lambda block, widths, config: Fold(
-        config.number_format, block["op"], block["words"], config.alu_stages
     ),
     "spaccumulator": _accumulator,
     "crddrop": lambda block, widths, config: CrdDrop(widths["outer"], widths["inner"]),
@@ -199,11 +203,31 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
         widths["crd"], widths["i0"], block["lanes"]
     ),
     "fiberwrite": _writer,
-    "valwrite": lambda block, widths, config: ValueWriter(
-        config.number_format,
-        config.index_bits,
-        config.array_words,
-        block["words"],
-        _words(widths, "val", config),
-    ),
 }
+
+
+def _alu(block: Block, shapes: Mapping[str, ValueShape], config: SamConfig) -> wiring.Component:
+    left, right = (shapes.get(name, ONE_WORD) for name in ("val0", "val1"))
+    whole = left.joined(right)
+    places = left.places(whole), right.places(whole)
+    return Alu(config.number_format, config.alu_stages, block["op"], places)
+
+
+def _value_writer(
+    block: Block, shapes: Mapping[str, ValueShape], config: SamConfig
+) -> wiring.Component:
+    places = shapes.get("val", ONE_WORD).places(own_shape(block))
+    return ValueWriter(config.number_format, config.index_bits, config.array_words, places)
+
+
+_OF_SHAPES: dict[str, Callable[[Block, Mapping[str, ValueShape], SamConfig], wiring.Component]] = {
+    "alu": _alu,
+    "fold": lambda block, shapes, config: Fold(
+        config.number_format,
+        block["op"],
+        own_shape(block).groups(block["index"]),
+        config.alu_stages,
+    ),
+    "valwrite": _value_writer,
+}
+"""What is made by the shapes of values, and not by widths alone."""

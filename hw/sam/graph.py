@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any
 
 import networkx as nx
 from gnarl.hw.lib.errors import ConfigError, Violation, quoted
 from gnarl.hw.sam.block_types import BLOCK_TYPES, VAL, Array, BlockType, Port, Setting
+from gnarl.hw.sam.value_shape import MAX_BLOCK, ONE_WORD, ValueShape
 
 
 @dataclass(frozen=True)
@@ -89,19 +90,6 @@ class Block:
         return self.kind.counts(self.parameters)
 
 
-class ValueShape(NamedTuple):
-    """What a value is: one word, or a block of them, one of each neighbour ``along`` an index."""
-
-    words: int
-    along: str
-
-    def __str__(self) -> str:
-        return "1 word" if self.words == 1 else f"{self.words} words along {self.along}"
-
-
-ONE_WORD = ValueShape(1, "")
-
-
 DEPTHS = range(2, (1 << 16) + 1)
 """Depths that a queue may have."""
 
@@ -174,20 +162,22 @@ class Graph:
         """What a value is that an output carries."""
         return self._shapes[name, output]
 
-    def shape_of_input(self, name: str, input: str) -> ValueShape:
-        """What a value is that an input is given."""
-        edge = self.drivers[name, input]
-        return self._shapes[edge.source, edge.output]
-
     def words_of(self, name: str) -> int:
         """Most words of a value that a block is given, or reads."""
         block = self[name]
-        given = (self._shapes[e.source, e.output].words for e in self._edges_into(block))
-        return max(block.parameters.get("words", 1), *given, 1)
+        shapes = [own_shape(block), *self.shapes_into(block).values()]
+        if block.type == "alu":
+            shapes.append(self._shapes[name, "out_val"])
+        return max(shape.words for shape in shapes)
 
-    def _edges_into(self, block: Block) -> Iterable[Edge]:
-        ports = ((block.name, name) for name in block.inputs)
-        return (self.drivers[port] for port in ports if port in self.drivers)
+    def shapes_into(self, block: Block) -> dict[str, ValueShape]:
+        """What the values are that a block is given, by the inputs that have an edge."""
+        edges = {name: self.drivers.get((block.name, name)) for name in block.inputs}
+        return {
+            name: self._shapes[edge.source, edge.output]
+            for name, edge in edges.items()
+            if edge is not None
+        }
 
     @cached_property
     def _shapes(self) -> dict[tuple[str, str], ValueShape]:
@@ -205,12 +195,8 @@ class Graph:
 
     @property
     def blocks_along(self) -> dict[str, int]:
-        """Words of blocks of values by the index that they lie along."""
-        return {
-            block["along"]: block["words"]
-            for block in self.blocks
-            if block.parameters.get("words", 1) > 1
-        }
+        """Words of blocks of values by the indices that they lie along."""
+        return dict(sorted({dim for block in self.blocks for dim in own_shape(block).dims}))
 
     def index_of(self, name: str, output: str) -> str:
         """The index variable whose coordinates an output carries, or "" if none is known."""
@@ -305,48 +291,60 @@ _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _SOURCES = {"o": "i0", "out_inner": "inner", "out_outer": "outer"}
 
 
+def own_shape(block: Block) -> ValueShape:
+    """What the values are that a block reads, writes or folds; of others one word."""
+    return ValueShape.parse(block.parameters.get("block", ""))
+
+
 def _shape_given(block: Block, output: str, given: Mapping[str, ValueShape]) -> ValueShape:
     """What a value is that an output carries, by those of the inputs."""
-    if block.type == "arrayvals":
-        return _own_shape(block)
-    if block.type == "fold":
-        return ONE_WORD
+    match block.type:
+        case "arrayvals":
+            return own_shape(block)
+        case "fold":
+            return own_shape(block).without(block["index"])
+        case "alu":
+            try:
+                return given["val0"].joined(given["val1"])
+            except ValueError:  # see ``shape_violations``
+                return given["val0"]
     source = _SOURCES.get(output, output.removeprefix("out_"))
-    return given[source] if source in given else max(given.values(), default=ONE_WORD)
-
-
-def _own_shape(block: Block) -> ValueShape:
-    """What the values are that a block reads, writes or folds."""
-    return ValueShape(block["words"], block["along"]) if block["words"] > 1 else ONE_WORD
+    if source in given:
+        return given[source]
+    return max(given.values(), key=lambda shape: shape.words, default=ONE_WORD)
 
 
 def shape_violations(graph: Graph) -> Iterator[str]:
     """Blocks that are given other values than they take."""
+    seen: dict[str, tuple[int, Block]] = {}
     for block in graph.blocks:
-        if block.type not in ("alu", "fold", "valwrite"):
-            continue
-        given = {
-            name: graph.shape_of_input(block.name, name)
-            for name, port in block.inputs.items()
-            if port.kinds == (VAL,)
-        }
-        own = max(given.values()) if block.type == "alu" else _own_shape(block)
-        allowed = (own,) if block.type == "fold" else (ONE_WORD, own)
-        for name, shape in given.items():
-            if shape not in allowed:
-                wanted = " or ".join(map(str, dict.fromkeys(allowed)))
-                yield f"block {block.name}: {name} has values of {shape}: must be {wanted}"
-    first: dict[str, Block] = {}
-    for block in graph.blocks:
-        if (words := block.parameters.get("words", 1)) == 1:
-            continue
-        if not (along := block["along"]):
-            yield f"block {block.name}: words = {words}: along must name the index of its blocks"
-        elif first.setdefault(along, block)["words"] != words:
-            yield (
-                f"block {block.name}: words = {words}: must be {first[along]['words']}, as "
-                f"{first[along].name} has them along {along}"
-            )
+        own, given = own_shape(block), graph.shapes_into(block)
+        for index, words in own.dims:
+            there, first = seen.setdefault(index, (words, block))
+            if words != there:
+                yield (
+                    f"block {block.name}: block = {own.text!r}: must have {there} words along "
+                    f"{index}, as {first.name}"
+                )
+        if block.type == "alu":
+            try:
+                whole = given["val0"].joined(given["val1"])
+            except ValueError as error:
+                yield f"block {block.name}: its values have {error}: must have the same"
+                continue
+            if whole.words > MAX_BLOCK:
+                yield (
+                    f"block {block.name}: its values have {whole}: must have {MAX_BLOCK:,} words "
+                    "at most"
+                )
+        elif block.type == "fold":
+            if given["val"] != own or block["index"] not in dict(own.dims):
+                yield (
+                    f"block {block.name}: folds {own} over {block['index'] or 'no index'}, and is "
+                    f"given values of {given['val']}: must be the same, with that index"
+                )
+        elif block.type == "valwrite" and not set(given["val"].dims) <= set(own.dims):
+            yield f"block {block.name}: val has values of {given['val']}: must be of {own}"
 
 
 def _edge(source: str, target: str, depth: int | None = None) -> Edge:
@@ -356,7 +354,13 @@ def _edge(source: str, target: str, depth: int | None = None) -> Edge:
 
 
 def _check_parameter(block: str, name: str, value: Any, allowed: tuple[Any, ...] | type) -> None:
-    if isinstance(allowed, type):
+    if allowed is ValueShape:
+        right, wanted = isinstance(value, str), "text"
+        try:
+            ValueShape.parse(value if right else "")
+        except ValueError as error:
+            right, wanted = False, str(error)
+    elif isinstance(allowed, type):
         right = type(value) is allowed
         wanted = {int: "a whole number", str: "text"}[allowed]
     else:

@@ -33,7 +33,9 @@ class GraphDatapath(Datapath):
         assert graph is not None
         blocks = {}
         for block in graph.blocks:
-            blocks[block.name] = component(block, input_widths(block, graph, config), config)
+            blocks[block.name] = component(
+                block, input_widths(block, graph, config), config, graph.shapes_into(block)
+            )
             m.submodules[f"block_{block.name}"] = blocks[block.name]
         self.connect_units(m, list(blocks.values()))
         for block in graph.blocks:

@@ -10,7 +10,7 @@ import pytest
 from gnarl.hw.sam.block_types import BLOCK_TYPES, VAL
 from gnarl.hw.sam.components import component
 from gnarl.hw.sam.config import SamConfig
-from gnarl.hw.sam.graph import Block
+from gnarl.hw.sam.graph import Block, own_shape
 from gnarl.hw.sam.memory_map import ErrorCause
 from gnarl.hw.sam.token import Kind
 from gnarl.sw.golden.words import from_words, to_words
@@ -92,7 +92,7 @@ def test_example(name, entry):
     config = _config(example)
     fed = {
         name: config.stream_width(block.inputs[name].kinds[0])
-        * (block["words"] if "|" in text else 1)
+        * (own_shape(block).words if "|" in text else 1)
         for name, text in example.inputs.items()
     }
     made = component(block, fed, config)

@@ -34,7 +34,7 @@ from gnarl.hw.sam.block_types import (
     Port,
 )
 from gnarl.hw.sam.config import SamConfig
-from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.hw.sam.graph import Block, Edge, Graph, own_shape
 from gnarl.hw.sam.unit import OPERATIONS, WRITERS, Unit
 
 WORD_BITS = 16
@@ -361,10 +361,9 @@ def _require_depths(graph: Graph, config: SamConfig) -> None:
 
 def _require_one_word(graph: Graph) -> None:
     for block in graph.blocks:
-        if (words := block.parameters.get("words", 1)) > 1:
+        if (shape := own_shape(block)).words > 1:
             raise CapacityError(
-                f"graph: block {block.name}: has values of {words} words along {block['along']}: "
-                "must be of 1 word on a fabric"
+                f"graph: block {block.name}: has values of {shape}: must be of 1 word on a fabric"
             )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from gnarl.hw.lib.errors import WorkloadError, short
 from gnarl.hw.sam.block_types import BITVECTOR, DEALERS, DENSE
-from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.hw.sam.graph import Block, Edge, Graph, own_shape
 from gnarl.hw.sam.unit import WRITERS
+from gnarl.hw.sam.value_shape import ValueShape
 from gnarl.sw.compiler.sam.dot_write import JOINERS
 from gnarl.sw.compiler.sam.drops import writers_of
 from gnarl.sw.workloads.einsum.kernel import Kernel
@@ -113,7 +114,8 @@ def _check_operands(graph: Graph, kernel: Kernel) -> None:
 
 
 def _check_blocks(graph: Graph, kernel: Kernel) -> None:
-    """Checks that the values of each tensor are blocks along the index of its own that has some."""
+    """Checks that the values of each tensor are blocks along those of its indices that have
+    some."""
     along = graph.blocks_along
     for block in graph.blocks:
         if block.type not in ("arrayvals", "valwrite"):
@@ -121,11 +123,11 @@ def _check_blocks(graph: Graph, kernel: Kernel) -> None:
         tensor = block["tensor"]
         accesses = (*kernel.operands, *kernel.results)
         indices = {i for each in accesses if each.tensor == tensor for i in each.indices}
-        own = indices & along.keys()
-        if own != ({block["along"]} if block["words"] > 1 else set()):
+        shape = ValueShape(tuple(dim for dim in along.items() if dim[0] in indices))
+        if own_shape(block) != shape:
             raise WorkloadError(
-                f"block {block.name}: has {block['words']} words along {block['along'] or 'none'}: "
-                f"must be blocks along {' and '.join(sorted(own)) or 'none'} of {tensor}"
+                f"block {block.name}: has values of {own_shape(block)}: must be of {shape}, as "
+                f"{tensor} has these indices"
             )
 
 

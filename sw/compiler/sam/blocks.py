@@ -1,8 +1,8 @@
-"""Blocks of values: neighbours along an index that are one value, of as many words.
+"""Blocks of values: neighbours along an index, or several, that are one value of so many words.
 
 A loop over an index with blocks runs over these, and a tensor that has the index is stored so: a
 coordinate of its level is that of a block, and a row of its values is one. A value without the
-index meets each word of a block; a sum over the index sums each word by itself, and folds these
+index meets each word along it; a sum over the index sums each word by itself, and folds these
 sums. Source: FuseFlow, section 7, sparsity blocking.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sam.graph import Block, Edge, Graph, shape_violations
+from gnarl.hw.sam.value_shape import ValueShape
 from gnarl.sw.compiler.sam.streams import trace
 from gnarl.sw.workloads.einsum.kernel import Kernel
 from gnarl.sw.workloads.einsum.program import EinsumExpression, EinsumProgram, accesses, reductions
@@ -32,77 +33,69 @@ _INFINITE_AT_ZERO = ("div", "reciprocal", "log")
 def with_blocks(graph: Graph, blocks: Mapping[str, int], kernel: Kernel) -> Graph:
     """The graph with ``blocks`` of so many words along some indices of what it computes.
 
-    Raises ``WorkloadError`` for a tensor that has two of the indices, values along two that meet,
-    and sums over one of what does not lie along it.
+    Raises ``WorkloadError`` for a tensor that has one of the indices at several of its dimensions,
+    for sums over one of what does not lie along it, and for blocks of too many words.
     """
-    along = dict(_along(kernel, blocks))
+    shapes = dict(_shapes(kernel, blocks))
     loops = trace(graph).loops
-    summed = {
+    summed: dict[str, str] = {
         block.name: loops[edge.source, edge.output][-1 - block.parameters.get("order", 0)].index
         for block in graph.blocks
         if block.type in _SUMS
         for edge in (graph.drivers[block.name, _SUMS[block.type]],)
     }
-    graph = replace(graph, blocks=tuple(_with_words(each, along, blocks) for each in graph.blocks))
+    graph = replace(graph, blocks=tuple(_with_shape(each, shapes) for each in graph.blocks))
     if missing := blocks.keys() - graph.blocks_along.keys():
         raise WorkloadError(f"blocks: no value of the region lies along index {min(missing)}")
-    graph = _with_folds(graph, {name: i for name, i in summed.items() if i in blocks}, blocks)
+    for block in graph.topological():
+        if (index := summed.get(block.name, "")) in blocks:
+            graph = _with_fold(graph, block.name, index)
     for violation in shape_violations(graph):
         raise WorkloadError(f"blocks: {violation}")
     return graph
 
 
-def _along(kernel: Kernel, blocks: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """The index with blocks of each tensor that has one, by name."""
-    modes: dict[str, tuple[Access, int | None]] = {}
+def _shapes(kernel: Kernel, blocks: Mapping[str, int]) -> Iterator[tuple[str, ValueShape]]:
+    """What the values of each tensor are, by name."""
+    modes: dict[str, tuple[Access, dict[int, str]]] = {}
     for access in (*kernel.operands, *kernel.results):
-        found = [mode for mode, index in enumerate(access.indices) if index in blocks]
-        if len(found) > 1:
-            both = " and ".join(access.indices[mode] for mode in found)
-            raise WorkloadError(f"blocks: {access} has {both}: must have one index with blocks")
-        mode = found[0] if found else None
-        first, other = modes.setdefault(access.tensor, (access, mode))
-        if other != mode:
+        own = {mode: index for mode, index in enumerate(access.indices) if index in blocks}
+        first, other = modes.setdefault(access.tensor, (access, own))
+        if other != own:
             raise WorkloadError(
                 f"blocks: {access.tensor} is taken as {first} and as {access}: must have its "
-                "blocks along the same dimension"
+                "blocks along the same dimensions"
             )
-        if mode is not None:
-            yield access.tensor, access.indices[mode]
+        text = ",".join(f"{index}:{blocks[index]}" for index in sorted(own.values()))
+        try:
+            yield access.tensor, ValueShape.parse(text)
+        except ValueError as error:
+            raise WorkloadError(f"blocks: {access}: must have {error}") from error
 
 
-def _with_words(block: Block, along: Mapping[str, str], blocks: Mapping[str, int]) -> Block:
-    index = along.get(block.parameters.get("tensor", ""))
-    if index is None or block.type not in ("arrayvals", "valwrite"):
+def _with_shape(block: Block, shapes: Mapping[str, ValueShape]) -> Block:
+    shape = shapes.get(block.parameters.get("tensor", ""))
+    if shape is None or block.type not in ("arrayvals", "valwrite"):
         return block
-    own = {"words": blocks[index], "along": index}
-    return Block(block.name, block.type, {**block.parameters, **own})
+    return Block(block.name, block.type, {**block.parameters, "block": shape.text})
 
 
-def _with_folds(graph: Graph, summed: Mapping[str, str], blocks: Mapping[str, int]) -> Graph:
-    """The graph with a fold behind what sums an index with blocks, by name."""
-    found, edges = list[Block](), list(graph.edges)
-    folded: dict[str, str] = {}
-    for block in graph.topological():
-        found.append(block)
-        if block.name not in summed:
-            continue
-        index = summed[block.name]
-        name = folded[block.name] = f"fold_{block.name}"
-        parameters = {
-            "op": block.parameters.get("op", "add"),
-            "words": blocks[index],
-            "along": index,
-        }
-        found.append(Block(name, "fold", parameters))
-    edges = [
-        replace(edge, source=folded[edge.source])
-        if edge.source in folded and edge.output == "out_val"
-        else edge
-        for edge in edges
-    ]
-    edges += [Edge(name, "out_val", fold, "val") for name, fold in folded.items()]
-    return Graph(tuple(found), tuple(edges))
+def _with_fold(graph: Graph, sum: str, index: str) -> Graph:
+    """The graph with a fold behind what sums an index with blocks."""
+    shape = graph.shape_of_stream(sum, "out_val")
+    if index not in dict(shape.dims):
+        raise WorkloadError(f"blocks: index {index}: what {sum} sums over it does not lie along it")
+    op, name = graph[sum].parameters.get("op", "add"), f"fold_{sum}"
+    fold = Block(name, "fold", {"op": op, "index": index, "block": shape.text})
+    place = graph.blocks.index(graph[sum]) + 1
+    edges = (
+        replace(edge, source=name) if (edge.source, edge.output) == (sum, "out_val") else edge
+        for edge in graph.edges
+    )
+    return Graph(
+        (*graph.blocks[:place], fold, *graph.blocks[place:]),
+        (*edges, Edge(sum, "out_val", name, "val")),
+    )
 
 
 def needs_whole_blocks(program: EinsumProgram, index: str) -> bool:

@@ -12,7 +12,6 @@ from gnarl.hw.lib.errors import ConfigError, GnarlError, WorkloadError, damaged_
 from gnarl.hw.sam.block_types import (
     BITVECTOR,
     BLOCK_TYPES,
-    BLOCK_WORDS,
     FUNCTIONS,
     MAX_LANES,
     SUM_LANES,
@@ -33,7 +32,6 @@ from gnarl.sw.compiler.sam.passes import (
 from gnarl.sw.compiler.sam.plan import Plan
 from gnarl.sw.compiler.sam.verify import verify
 from gnarl.sw.workloads.tensor.lanes import MAX_DEALT
-from gnarl.sw.workloads.tensor.options import ALLOWED_WORDS
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat
 from gnarl.sw.workloads.text_file import is_number
 
@@ -174,22 +172,16 @@ class _Builder:
             self._netlist.refuse(
                 node, f": tensor {short(tensor)}: must be a name, or a number of float64"
             )
-        self._add(node, "arrayvals", f"vals_{tensor}", tensor=tensor, **self._words(node))
+        self._add(
+            node, "arrayvals", f"vals_{tensor}", tensor=tensor, block=node.values.get("block", "")
+        )
 
     def _reduce(self, node: Node) -> None:
         self._add(node, "reduce", "reduce", op=node.values.get("op", "add"))
 
     def _fold(self, node: Node) -> None:
-        self._add(node, "fold", "fold", op=node.values.get("op", "add"), **self._words(node))
-
-    def _words(self, node: Node) -> dict[str, Any]:
-        """Parameters of blocks of values."""
-        if "words" not in node.values:
-            return {}
-        words = node.values["words"]
-        if words not in map(str, BLOCK_WORDS[1:]):
-            self._netlist.refuse(node, f": words {short(words)} must be {ALLOWED_WORDS}")
-        return {"words": int(words), "along": self._value(node, "along")}
+        block, index = self._value(node, "block"), self._value(node, "index")
+        self._add(node, "fold", "fold", op=node.values.get("op", "add"), block=block, index=index)
 
     def _accumulator(self, node: Node) -> None:
         full0, full1 = (node.values.get(name) == "true" for name in ("full0", "full1"))
@@ -230,7 +222,8 @@ class _Builder:
             self._netlist.refuse(node, f": lane {short(lane)} must be 0 to {MAX_DEALT - 1}")
         if value("mode") == "vals":
             name = f"write_{tensor}_vals"
-            self._add(node, "valwrite", name, tensor=tensor, lane=int(lane), **self._words(node))
+            block = node.values.get("block", "")
+            self._add(node, "valwrite", name, tensor=tensor, lane=int(lane), block=block)
             return
         index, level, format = value("index"), self._level(node), value("format")
         write = partial(self._add, node, "fiberwrite", f"write_{tensor}_{index}")

@@ -231,7 +231,7 @@ class _Writer:
             case "repsiggen":
                 return {"type": "repsiggen", "index": index}, f"RepeatSignalGenerator {index}"
             case "arrayvals":
-                values = {"type": "arrayvals", "tensor": tensor, **_words(block)}
+                values = {"type": "arrayvals", "tensor": tensor, **_block_of(block)}
                 return values, f"Array Vals: {tensor}"
             case "alu" | "function":
                 return _operation(block["op"])
@@ -240,7 +240,8 @@ class _Writer:
                 return {"type": "reduce", **operation}, "Reduce"
             case "fold":
                 operation = {} if block["op"] == REDUCTIONS[0] else {"op": block["op"]}
-                return {"type": "fold", **operation, **_words(block)}, f"Fold {block['words']}"
+                values = {"type": "fold", "index": index, **operation, **_block_of(block)}
+                return values, f"Fold {index}"
             case "spaccumulator":
                 return self._accumulator(block)
             case "crddrop" | "valdrop":
@@ -284,7 +285,7 @@ class _Writer:
         order = self._statement.formats[tensor].order
         size = "*".join(["1", *self._dimensions(tensor, order)])
         values = {"type": "fiberwrite", "mode": "vals", "tensor": tensor, "size": size}
-        values |= {**self._lane(block), **_words(block), "sink": "true"}
+        values |= {**self._lane(block), **_block_of(block), "sink": "true"}
         return values, f"FiberWrite Vals: {tensor}"
 
     def _lane(self, writer: Block) -> dict[str, str]:
@@ -360,11 +361,9 @@ def _numbered(graph: Graph, results: Sequence[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(names)}
 
 
-def _words(block: Block) -> dict[str, str]:
-    """Attributes of blocks of values."""
-    if block["words"] == 1:
-        return {}
-    return {"words": str(block["words"]), "along": block["along"]}
+def _block_of(block: Block) -> dict[str, str]:
+    """The attribute of blocks of values."""
+    return {"block": block["block"]} if block["block"] else {}
 
 
 def _operation(op: str) -> tuple[dict[str, str], str]:

@@ -119,18 +119,18 @@ class Operands:
         """A tensor in the format, and with the blocks, of an operand."""
         kernel = kernel_of(self.launch.sections)
         format = kernel.formats[name]
-        for mode, words in self.block_mode(name):
-            return store_blocks(tensor, format, mode, words, BITVECTOR_BITS, name)
+        if modes := self.block_modes(name):
+            return store_blocks(tensor, format, modes, BITVECTOR_BITS, name)
         return store(tensor, format, BITVECTOR_BITS, name)
 
-    def block_mode(self, name: str) -> tuple[tuple[int, int], ...]:
-        """The dimension of a tensor along which it has blocks, and their words; empty for none."""
+    def block_modes(self, name: str) -> dict[int, int]:
+        """The dimensions of a tensor along which it has blocks, and words along each, in the order
+        of a block's words."""
         kernel = kernel_of(self.launch.sections)
         accesses = (*kernel.operands, *kernel.results)
         indices = next(each.indices for each in accesses if each.tensor == name)
-        return tuple(
-            (mode, self.blocks[index]) for mode, index in enumerate(indices) if index in self.blocks
-        )
+        along = {index: mode for mode, index in enumerate(indices)}
+        return {along[index]: words for index, words in self.blocks.items() if index in along}
 
     def read_by(self, block: Block) -> Storage:
         """What a block reads of."""
@@ -434,14 +434,11 @@ def result(
     if (places := _places(launch)) is not None:
         names = (f"{block}_{array}" for block, array in _written_arrays(launch))
         memory = places.from_memory(memory, names)
-    blocks = operands.block_mode(tensor)
-    for mode, count in blocks:
-        shape = in_blocks(shape, mode, count)
-    levels, words = written_tensor(graph, tensor, format, shape, memory)
-    coordinates, found = restore_entries(format, shape, levels, words)
-    for mode, _ in blocks:
-        return entries_of_blocks(coordinates, found, mode, operands.sizes[access.indices[mode]])
-    return coordinates, found[:, 0]
+    modes = operands.block_modes(tensor)
+    stored = in_blocks(shape, modes)
+    levels, words = written_tensor(graph, tensor, format, stored, memory)
+    coordinates, found = restore_entries(format, stored, levels, words)
+    return entries_of_blocks(coordinates, found, modes, shape)
 
 
 def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:

@@ -1,8 +1,14 @@
-"""Tensors whose neighbours along a dimension are blocks: stored, and back."""
+"""Tensors whose neighbours along some dimensions are blocks: stored, and back.
+
+``modes`` has the words along each of these dimensions, in the order of a block's words: those along
+the last one are next to each other.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -10,44 +16,51 @@ from gnarl.sw.workloads.entries_order import ascending_order
 from gnarl.sw.workloads.tensor.storage import Storage, TensorFormat, store
 from gnarl.sw.workloads.tensor.tensor import Tensor
 
+Modes = Mapping[int, int]
 
-def in_blocks(shape: tuple[int, ...], mode: int, words: int) -> tuple[int, ...]:
-    """A shape whose dimension ``mode`` counts blocks of ``words``; the last one may be begun."""
-    return (*shape[:mode], -(-shape[mode] // words), *shape[mode + 1 :])
+
+def in_blocks(shape: tuple[int, ...], modes: Modes) -> tuple[int, ...]:
+    """A shape that counts blocks, the last of which may be begun."""
+    return tuple(-(-size // modes.get(mode, 1)) for mode, size in enumerate(shape))
 
 
 def store_blocks(
-    tensor: Tensor, format: TensorFormat, mode: int, words: int, word_bits: int, name: str
+    tensor: Tensor, format: TensorFormat, modes: Modes, word_bits: int, name: str
 ) -> Storage:
-    """The tensor in a format, whose level of dimension ``mode`` has coordinates of blocks.
+    """The tensor in a format, whose levels have coordinates of blocks.
 
     ``values`` are float64 [positions, words], 0 where there is no entry, ``shape`` is that of
     ``in_blocks``. Raises as ``store`` does.
     """
-    block, word = np.divmod(tensor.coordinates[:, mode], words)
     coordinates = tensor.coordinates.copy()
-    coordinates[:, mode] = block
+    word = np.zeros(tensor.nnz, np.int64)
+    for mode, words in modes.items():
+        coordinates[:, mode], place = np.divmod(coordinates[:, mode], words)
+        word = word * words + place
     first, number = _distinct(coordinates)
     # A block is identified by its number from 1 on among the values.
     numbers = np.arange(1, len(first) + 1, dtype=np.float64)
-    shape = in_blocks(tensor.shape, mode, words)
-    blocks = Tensor(shape, coordinates[first], numbers)
+    blocks = Tensor(in_blocks(tensor.shape, modes), coordinates[first], numbers)
     stored = store(blocks, format, word_bits, name)
-    values = np.zeros((len(first) + 1, words))
+    values = np.zeros((len(first) + 1, prod(modes.values())))
     values[number + 1, word] = tensor.values
     return replace(stored, values=values[stored.values.astype(np.int64)])
 
 
 def entries_of_blocks(
-    coordinates: np.ndarray, values: np.ndarray, mode: int, size: int
+    coordinates: np.ndarray, values: np.ndarray, modes: Modes, shape: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates, int64 [n, order], ascending, and values [n] of the entries of blocks: int64
-    [blocks, order] and [blocks, words]. What lies behind ``size`` is left out."""
-    words = values.shape[1]
-    found = np.repeat(coordinates, words, axis=0)
-    found[:, mode] = found[:, mode] * words + np.tile(np.arange(words), len(coordinates))
-    is_there = found[:, mode] < size
-    found, kept = found[is_there], values.reshape(-1)[is_there]
+    [blocks, order] and [blocks, words]. What lies outside of ``shape`` is left out."""
+    count, words = values.shape
+    found, kept = np.repeat(coordinates, words, axis=0), values.reshape(-1)
+    word = np.tile(np.arange(words), count)
+    is_there = np.ones(len(found), bool)
+    for mode, along in reversed(list(modes.items())):
+        word, place = np.divmod(word, along)
+        found[:, mode] = found[:, mode] * along + place
+        is_there &= found[:, mode] < shape[mode]
+    found, kept = found[is_there], kept[is_there]
     order = ascending_order(found)
     return found[order], kept[order]
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from gnarl.hw.lib.errors import quoted
-from gnarl.hw.sam.block_types import BLOCK_WORDS, DENSE
+from gnarl.hw.sam.block_types import DENSE
+from gnarl.hw.sam.value_shape import BLOCK_WORDS
 from gnarl.sw.workloads.tensor.columns import counted, fail
 from gnarl.sw.workloads.tensor.lanes import ALLOWED_LANES, ways_of
 from gnarl.sw.workloads.tensor.storage import LEVEL_FORMATS, TensorFormat

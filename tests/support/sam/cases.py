@@ -23,6 +23,24 @@ LANES = 3
 CRD_LANES = 4
 """Lanes that streams are dealt to by coordinate."""
 
+Places = tuple[int, ...]
+
+PLACES: dict[str, tuple[Places, Places]] = {
+    "blocks": ((0, 1, 2, 3), (0, 1, 2, 3)),
+    "right_word": ((0, 1, 2, 3), (0, 0, 0, 0)),
+    "left_word": ((0, 0, 0, 0), (0, 1, 2, 3)),
+    "right_rows": ((0, 1, 2, 3), (0, 0, 1, 1)),
+    "outer": ((0, 0, 1, 1), (0, 1, 0, 1)),
+}
+"""Of blocks of four words, those of each operand."""
+
+GROUPS: dict[str, tuple[Places, ...]] = {
+    "all": ((0, 1, 2, 3),),
+    "columns": ((0, 1), (2, 3)),
+    "rows": ((0, 2), (1, 3)),
+}
+"""Words that are folded, of four: along one index, or either of two."""
+
 
 @dataclass
 class Case:
@@ -99,6 +117,12 @@ def block(rng: random.Random, format: str, words: int) -> int:
         sign = 1 << kind.width - 1 if isinstance(kind, FloatFormat) else 0
         return reference.block_of([rng.choice((0, sign)) for _ in range(words)], format)
     return reference.block_of([word(rng, format) for _ in range(words)], format)
+
+
+def _same(words: int) -> tuple[Places, Places]:
+    """Places where both operands have as many words as the result."""
+    places = tuple(range(words))
+    return places, places
 
 
 def _value(rng: random.Random, format: str, words: int = 1) -> int:
@@ -286,14 +310,19 @@ union_bitvectors = _bitvectors_joined(reference.union)
 # Values.
 
 
-def alu(rng: random.Random, format: str, code: Operation, words: tuple[int, int] = (1, 1)) -> Case:
+def alu(
+    rng: random.Random,
+    format: str,
+    code: Operation,
+    places: tuple[Places, Places] = ((0,), (0,)),
+) -> Case:
     depth = _depth(rng, 0)
     shape = tree(rng, depth, lambda: None)
     left, right = (
         stream(mapped(lambda _, count=count: _value(rng, format, count), shape, depth), depth)
-        for count in words
+        for count in (max(each) + 1 for each in places)
     )
-    operation = reference.operation(format, code, *words)
+    operation = reference.operation(format, code, *places)
     return Case({"val0": left, "val1": right}, {"out_val": reference.alu(operation, left, right)})
 
 
@@ -308,10 +337,11 @@ def function(rng: random.Random, format: str, which: Function, words: int = 1) -
     return Case({"val": val}, {"out_val": reference.alu(of, val, val)})
 
 
-def fold(rng: random.Random, format: str, code: Operation, words: int) -> Case:
+def fold(rng: random.Random, format: str, code: Operation, groups: tuple[Places, ...]) -> Case:
     depth = _depth(rng, 0)
+    words = sum(map(len, groups))
     val = stream(tree(rng, depth, lambda: _value(rng, format, words)), depth)
-    return Case({"val": val}, {"out_val": reference.fold_blocks(format, code, words, val)})
+    return Case({"val": val}, {"out_val": reference.fold_blocks(format, code, groups, val)})
 
 
 def reduce(rng: random.Random, format: str, code: Operation, has_crd: bool, words: int = 1) -> Case:
@@ -324,7 +354,7 @@ def reduce(rng: random.Random, format: str, code: Operation, has_crd: bool, word
         depth,
     )
     crd = stream(parents, depth - 1) if has_crd else None
-    out = reference.reduce(reference.operation(format, code, words, words), val, crd)
+    out = reference.reduce(reference.operation(format, code, *_same(words)), val, crd)
     return Case({"val": val} | ({"crd": crd} if crd else {}), {"out_val": out})
 
 
@@ -341,7 +371,7 @@ def accumulate(rng: random.Random, format: str, full: tuple[bool, ...], words: i
         streams.insert(0, stream(nested, level + 1))
     val = stream(mapped(lambda _: _value(rng, format, words), nested, depth + order), depth + order)
     outs = reference.accumulate(
-        reference.operation(format, Operation.ADD, words, words), streams, val, full, sizes
+        reference.operation(format, Operation.ADD, *_same(words)), streams, val, full, sizes
     )
     return Case(
         {f"crd{place}": tokens for place, tokens in enumerate(streams)} | {"val": val},
@@ -487,17 +517,18 @@ def write_dense(rng: random.Random) -> Case:
     return Case({"crd": stream(tree(rng, depth, lambda: rng.getrandbits(32)), depth)}, {})
 
 
-def write_values(rng: random.Random, format: str, words: int = 1, value_words: int = 1) -> Case:
-    """Rows of ``words``, each a value of as many, or one that is written to all."""
+def write_values(rng: random.Random, format: str, places: Places = (0,)) -> Case:
+    """``places``: for each word of a row the word of a value."""
     depth = _depth(rng, 0)
-    val = stream(tree(rng, depth, lambda: _value(rng, format, value_words)), depth)
+    count = max(places) + 1
+    val = stream(tree(rng, depth, lambda: _value(rng, format, count)), depth)
     written = reference.write_values(val)
     return Case(
         {"val": val},
         {},
         writes={
             "vals": [
-                reference.words_of(each, format, value_words) * (words // value_words)
+                [reference.words_of(each, format, count)[place] for place in places]
                 for each in written
             ]
         },

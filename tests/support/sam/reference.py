@@ -233,27 +233,27 @@ def block_of(words: Sequence[int], format: str) -> int:
     return sum(word << width * place for place, word in enumerate(words))
 
 
-def operation(format: str, code: int, *words: int) -> Callable[[int, int], int]:
+def operation(format: str, code: int, *places: Sequence[int]) -> Callable[[int, int], int]:
     """An operation of ``gnarl.hw.lib.operation.Operation`` on two values.
 
-    ``words``: of the left and of the right one, of one of which each meets all of the other; by
-    default 1 and 1.
+    ``places``: for each word of a result the word of the left, and that of the right one; by
+    default all have one.
     """
     numbers = arithmetic(format)
-    counts = words or (1, 1)
+    both = places or ((0,), (0,))
 
     def apply(left: int, right: int) -> int:
-        operands = [
-            numbers.numbers(np.array(words_of(value, format, count), np.uint32))
-            for value, count in zip((left, right), counts, strict=True)
-        ]
+        operands = []
+        for value, own in zip((left, right), both, strict=True):
+            words = words_of(value, format, max(own) + 1)
+            operands.append(numbers.numbers(np.array([words[at] for at in own], np.uint32)))
         return block_of(numbers.words(numbers.apply(code, *operands)).tolist(), format)
 
     return apply
 
 
-def fold_blocks(format: str, code: int, words: int, val: Tokens) -> Tokens:
-    """A word for each block: halves of neighbours' results, down to one."""
+def fold_blocks(format: str, code: int, groups: Sequence[Sequence[int]], val: Tokens) -> Tokens:
+    """For each group of words of a block what its halves come to, down to one word."""
     one = operation(format, code)
 
     def folded(parts: list[int]) -> int:
@@ -262,7 +262,11 @@ def fold_blocks(format: str, code: int, words: int, val: Tokens) -> Tokens:
         middle = len(parts) // 2
         return one(folded(parts[:middle]), folded(parts[middle:]))
 
-    return [folded(words_of(word_of(t), format, words)) if is_item(t) else t for t in val]
+    def of(token: int) -> int:
+        words = words_of(word_of(token), format, sum(map(len, groups)))
+        return block_of([folded([words[at] for at in group]) for group in groups], format)
+
+    return [of(token) if is_item(token) else token for token in val]
 
 
 def reduce(operation: Callable[[int, int], int], val: Tokens, crd: Tokens | None = None) -> Tokens:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from gnarl.hw.lib.arithmetic import ArithmeticUnit
 from gnarl.hw.lib.formats import NumberFormat
 from gnarl.hw.lib.instanced import EnableInserter
@@ -43,6 +44,10 @@ class UnitRow:
             ]
 
 
-def to_words(payload: Value, words: int, of: int) -> Value:
-    """A payload of ``words`` words as one of ``of``: itself, or its one word in each place."""
-    return payload if words == of else payload.replicate(of)
+ONE = (0,)
+"""Places of a value of one word."""
+
+
+def words_at(payload: Value, places: Sequence[int], width: int) -> Value:
+    """The words of a payload at ``places``, of ``width`` bits each."""
+    return Cat(payload.word_select(place, width) for place in places)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Module
@@ -11,7 +12,7 @@ from gnarl.hw.lib.formats import NumberFormat
 from gnarl.hw.lib.instanced import Instanced
 from gnarl.hw.lib.stream.appender import Appender
 from gnarl.hw.lib.stream.memory_ports import WritePort
-from gnarl.hw.sam.blocks.values.unit_row import to_words
+from gnarl.hw.sam.blocks.values.unit_row import ONE, words_at
 from gnarl.hw.sam.step import is_data, is_done, is_stop
 from gnarl.hw.sam.token import token_stream
 
@@ -22,7 +23,7 @@ class ValueWriter(Instanced):
     Takes a token a cycle, as long as its memory does. Source: SAM, values writer.
 
     Parameters: ``format`` of values; ``width`` of row numbers; ``array_words``, rows of the array;
-    ``words`` of a row; ``value_words`` of a value: as many, or 1, which is written to each.
+    ``places``, for each word of a row the word of the value that is written there.
 
     Members: ``val`` in; ``mem_vals``, a ``WritePort``; ``entries`` out: values written; ``done``
     out: so are all of them; ``fault`` out: the array is full.
@@ -33,16 +34,15 @@ class ValueWriter(Instanced):
         format: NumberFormat,
         width: int,
         array_words: int,
-        words: int = 1,
-        value_words: int = 1,
+        places: Sequence[int] = ONE,
     ) -> None:
-        self._array = width, format.width, array_words, words
-        self._words = words
-        self._value_words = value_words
+        self._array = width, format.width, array_words, len(places)
+        self._places = places
+        value_words = max(places) + 1
         super().__init__(
             {
                 "val": In(token_stream(value_words * format.width)),
-                "mem_vals": Out(WritePort(width, format.width, words)),
+                "mem_vals": Out(WritePort(width, format.width, len(places))),
                 "entries": Out(width),
                 "done": Out(1),
                 "fault": Out(1),
@@ -55,7 +55,7 @@ class ValueWriter(Instanced):
         wiring.connect(m, rows.array, wiring.flipped(self.mem_vals))
         val = self.val
         m.d.comb += [
-            rows.i.payload.eq(to_words(val.payload.payload, self._value_words, self._words)),
+            rows.i.payload.eq(words_at(val.payload.payload, self._places, self._array[1])),
             self.entries.eq(rows.count),
             self.fault.eq(rows.fault),
         ]

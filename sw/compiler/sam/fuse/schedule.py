@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError, quoted
-from gnarl.hw.sam.block_types import BLOCK_WORDS
+from gnarl.hw.sam.value_shape import BLOCK_WORDS
 from gnarl.sw.compiler.sam.fuse.association import associate
 from gnarl.sw.compiler.sam.fuse.barriers import needed_before
 from gnarl.sw.compiler.sam.fuse.choices import FACTORED, FUSIONS, ITERATIONS

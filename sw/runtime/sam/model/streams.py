@@ -79,11 +79,7 @@ def run_graph(
     running = _Running(graph)
     blocks = ValueBlocks()
     for block in graph.topological():
-        shapes = {
-            name: graph.shape_of_input(block.name, name)
-            for name in block.inputs
-            if (block.name, name) in graph.drivers
-        }
+        shapes = graph.shapes_into(block)
         running.do(Site(block, format, arrays, settings, limits or Limits(), shapes, blocks))
     return running.result
 

@@ -10,8 +10,9 @@ from typing import NoReturn
 import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError, GnarlError
-from gnarl.hw.sam.graph import Block, ValueShape
+from gnarl.hw.sam.graph import Block
 from gnarl.hw.sam.token import DONE, EMPTY, MAX_LEVEL, PAYLOAD_BITS, Kind, stop
+from gnarl.hw.sam.value_shape import ONE_WORD, ValueShape
 from gnarl.sw.golden.sums import run_totals
 from gnarl.sw.program.free_memory import free_bytes
 from gnarl.sw.runtime.sam.model.value_blocks import ValueBlocks
@@ -157,10 +158,14 @@ class Site:
     def words_of(self, name: str, stream: Stream) -> np.ndarray:
         """The words of an input's tokens, uint32 [n, words of a value]: 0 of empty ones, and
         anything of stops and done."""
-        words = self.shapes[name].words if name in self.shapes else 1
+        words = self.shape(name).words
         if words == 1:
             return stream.words[:, np.newaxis]
         return self.blocks.at(np.where(stream.is_data, stream.words, 0), words)
+
+    def shape(self, name: str) -> ValueShape:
+        """What the values are that an input is given."""
+        return self.shapes.get(name, ONE_WORD)
 
     def payloads(self, words: np.ndarray) -> np.ndarray:
         """Payloads of values, int64 [n], of words uint32 [n, words of a value]."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gnarl.hw.lib.operation import Operation
+from gnarl.hw.sam.graph import own_shape
 from gnarl.hw.sam.token import DONE
 from gnarl.sw.golden.arithmetic import arithmetic
 from gnarl.sw.runtime.sam.model.tokens import (
@@ -23,10 +24,12 @@ def alu(site: Site, inputs: Inputs) -> Done:
     left, right = inputs["val0"], inputs["val1"]
     site.require_same(left, right, ("val0", "val1"))
     unit = arithmetic(site.format)
+    one, other = site.shape("val0"), site.shape("val1")
+    whole = one.joined(other)
     numbers = unit.apply(
         Operation[site.block["op"].upper()],
-        unit.numbers(site.words_of("val0", left)),
-        unit.numbers(site.words_of("val1", right)),
+        unit.numbers(site.words_of("val0", left)[:, one.places(whole)]),
+        unit.numbers(site.words_of("val1", right)[:, other.places(whole)]),
     )
     return _given(site, unit.words(numbers), left)
 
@@ -43,14 +46,16 @@ def function(site: Site, inputs: Inputs) -> Done:
 
 
 def fold(site: Site, inputs: Inputs) -> Done:
-    """The words of each block put together: neighbours in pairs, and pairs of pairs."""
+    """The words of each block along an index put together: neighbours in pairs, and pairs of
+    pairs."""
     values = inputs["val"]
     unit = arithmetic(site.format)
     operation = Operation[site.block["op"].upper()]
-    numbers = unit.numbers(site.words_of("val", values))
-    while numbers.shape[1] > 1:
-        numbers = unit.apply(operation, numbers[:, ::2], numbers[:, 1::2])
-    return _given(site, unit.words(numbers), values)
+    groups = np.array(own_shape(site.block).groups(site.block["index"]))
+    numbers = unit.numbers(site.words_of("val", values)[:, groups])
+    while numbers.shape[2] > 1:
+        numbers = unit.apply(operation, numbers[:, :, ::2], numbers[:, :, 1::2])
+    return _given(site, unit.words(numbers[:, :, 0]), values)
 
 
 def _given(site: Site, words: np.ndarray, source: Stream) -> Done:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gnarl.hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED
+from gnarl.hw.sam.graph import own_shape
 from gnarl.hw.sam.token import EMPTY
 from gnarl.sw.runtime.sam.model.tokens import Done, Inputs, Site
 
@@ -53,5 +54,5 @@ def valwrite(site: Site, inputs: Inputs) -> Done:
     values = inputs["val"]
     words = site.words_of("val", values)[values.is_data]
     site.require_room_for("vals", len(words))
-    rows = np.broadcast_to(words, (len(words), site.block["words"]))
+    rows = words[:, site.shape("val").places(own_shape(site.block))]
     return Done({}, {"vals": rows}, {"entries": len(words)})

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from gnarl.hw.lib.configuration import TargetConfig
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.hw.sam.block_types import BLOCK_WORDS
 from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.value_shape import BLOCK_WORDS
 from gnarl.sw.compiler.sam.fuse.association import associations, products
 from gnarl.sw.compiler.sam.fuse.choices import FUSIONS
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule, parse_schedule

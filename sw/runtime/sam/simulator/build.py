@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
 from gnarl.hw.sam.blocks.values.sparse_accumulator import BANKS, SparseAccumulator
 from gnarl.hw.sam.components import skips
 from gnarl.hw.sam.config import SamConfig
-from gnarl.hw.sam.graph import Block, Edge, Graph
+from gnarl.hw.sam.graph import Block, Edge, Graph, own_shape
 from gnarl.hw.sam.graph_datapath import hint_of
 from gnarl.hw.sam.memory.placement import in_turn
 from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, array_windows
@@ -147,7 +148,7 @@ class _Layout:
         self._arrays, self._settings = arrays, settings
         self._memory: list[np.ndarray] = []
         self._memory_words = 0
-        self._most_words = max(graph.blocks_along.values(), default=1)
+        self._most_words = max(graph.words_of(block.name) for block in graph.blocks)
         if self._most_words > 1:
             self._words(np.zeros(self._most_words, np.uint32))  # the block that 0 means
         self._s = [0] * layout.ONCE
@@ -283,16 +284,28 @@ class _Layout:
             self._early.append(b)
 
     def _note_words(self, block: Block, b: int) -> None:
-        """Notes the words of a block's values, those that are given to it."""
-        given = [
-            self._graph.shape_of_input(block.name, name).words if q else 1
-            for name, q in ((name, self._queues.get((block.name, name))) for name in block.inputs)
-        ]
-        words = max(given, default=1)
-        self._s[b + layout.VALUE_WORDS] = words
-        if words > 1 and block.type == "alu":
-            ones = sum(1 << place for place, each in enumerate(given) if each == 1)
-            self._s[b + layout.ONE_WORD_INPUTS] = ones
+        """Notes the words of a block's values, and which of an input's each of them is made of."""
+        s, given = self._s, self._graph.shapes_into(block)
+        words = self._graph.words_of(block.name)
+        s[b + layout.VALUE_WORDS] = words
+        match block.type:
+            case "alu":
+                whole = given["val0"].joined(given["val1"])
+                places = [shape.places(whole) for shape in given.values()]
+            case "valwrite":
+                places = [given["val"].places(own_shape(block))]
+            case "fold":
+                places = [tuple(chain(*own_shape(block).groups(block["index"])))]
+            case "fiberwrite":
+                places = [(0,)]
+            case _:
+                return
+        for input, each in enumerate(places):
+            if max(each) == 0:
+                s[b + layout.ONE_WORD_INPUTS] |= 1 << input
+            elif each != tuple(range(len(each))):
+                s[b + layout.PLACES_OF + input] = len(s)
+                s += each
 
     def _add_places(self) -> None:
         """The pool of blocks of values: more places than there are records that may mention one."""
@@ -368,8 +381,9 @@ class _Layout:
             case "alu":
                 latency = stages
             case "fold":
-                latency = Fold.latency(block["words"], stages)
-                s[b + values.FOLDS] = block["words"]
+                along = dict(own_shape(block).dims)[block["index"]]
+                latency = Fold.latency(along, stages)
+                s[b + values.FOLDS] = along
             case _:
                 latency = FunctionBlock.latency(block["op"])
         s[b + values.OPERATION] = operations.index(block["op"])

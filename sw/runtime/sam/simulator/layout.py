@@ -139,9 +139,10 @@ GIVES, TAKES = _block.take(), _block.take()
 """A bit for each output and input of the step at hand, and further up for second tokens."""
 STATES, STATE, NEXT = _block.take(), _block.take(4), _block.take(4)
 """How many words of state it has, these, and what the step makes of them."""
-VALUE_WORDS, ONE_WORD_INPUTS = _block.take(), _block.take()
-"""Words of the values that are given to it; of an ALU of blocks a bit for each input of one
-word."""
+VALUE_WORDS, ONE_WORD_INPUTS, PLACES_OF = _block.take(), _block.take(), _block.take(2)
+"""Words of the values that it computes, or that are given to it; a bit for each input of one word,
+and, for those of more, where in the array it is said which word of theirs each word of a result is
+made of; 0: the same."""
 PARAMETER = _block.take(6)
 PORT_OF = _block.take(2)
 _MAX_INPUTS = MAX_LANES + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gnarl.sw.program.jit import inner_integers
+from gnarl.sw.program.jit import inlined_integers, inner_integers
 from gnarl.sw.runtime.sam.simulator.functions import function
 from gnarl.sw.runtime.sam.simulator.layout import (
     FIRST_PLACE,
@@ -17,6 +17,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     ONE_WORD_INPUTS,
     PLACE_WORDS,
     PLACES,
+    PLACES_OF,
     RECORDS,
     VALUE_WORDS,
 )
@@ -62,13 +63,20 @@ def compute_value(
     words = s[b + VALUE_WORDS]
     if words == 1:
         return compute(s, operation, left, right)
-    ones = s[b + ONE_WORD_INPUTS]
     out = new_place(s, m)
     for word in range(words):
-        one = left if ones & 1 else read(m, left + word)
-        other = right if ones & 2 else read(m, right + word)
+        one, other = word_at(s, m, b, 0, left, word), word_at(s, m, b, 1, right, word)
         m[out + word] = compute(s, operation, one, other)
     return out
+
+
+@inlined_integers
+def word_at(s: np.ndarray, m: np.ndarray, b: int, input: int, value: int, word: int) -> int:
+    """The word of an input's value that a word of a result is made of."""
+    if (s[b + ONE_WORD_INPUTS] >> input) & 1:
+        return value
+    places = s[b + PLACES_OF + input]
+    return read(m, value + (s[places + word] if places else word))
 
 
 @inner_integers
@@ -86,17 +94,19 @@ def function_value(
 
 
 @inner_integers
-def folded(s: np.ndarray, m: np.ndarray, operation: int, words: int, value: int) -> int:
-    """The words of a block put together, neighbours in pairs, and pairs of pairs."""
-    scratch = new_place(s, m)
+def folded(s: np.ndarray, m: np.ndarray, b: int, operation: int, along: int, value: int) -> int:
+    """The words of a block put together that lie along an index, neighbours in pairs, and pairs of
+    pairs. ``PLACES_OF``: all words, those of each result next to each other."""
+    words, out = s[b + VALUE_WORDS], new_place(s, m)
     for word in range(words):
-        m[scratch + word] = read(m, value + word)
-    while words > 1:
+        m[out + word] = word_at(s, m, b, 0, value, word)
+    left = words // along
+    while words > left:
         words >>= 1
         for word in range(words):
-            one, other = read(m, scratch + 2 * word), read(m, scratch + 2 * word + 1)
-            m[scratch + word] = compute(s, operation, one, other)
-    return read(m, scratch)
+            one, other = read(m, out + 2 * word), read(m, out + 2 * word + 1)
+            m[out + word] = compute(s, operation, one, other)
+    return read(m, out) if left == 1 else out
 
 
 @inner_integers

@@ -42,7 +42,7 @@ from gnarl.sw.runtime.sam.simulator.value_blocks import compute_value, folded, f
 
 OPERATION, LATENCY, RINGS, NUMBERS, FOLDS = (PARAMETER + field for field in range(5))
 """What is computed, how many registers there are, where they lie, and where the numbers of a
-function do; the words of blocks that are folded, or 0."""
+function do; the words along an index that are folded, or 0."""
 
 _NOTHING = -1
 """In place of a token: there is none."""
@@ -84,7 +84,7 @@ def pipeline(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> int:
     elif token != _NOTHING and is_data(token):
         value = payload_or_zero(token)
         if s[b + FOLDS]:
-            token = folded(s, m, s[b + OPERATION], s[b + FOLDS], value)
+            token = folded(s, m, b, s[b + OPERATION], s[b + FOLDS], value)
         else:
             token = function_value(s, m, b, s[b + OPERATION], s[b + NUMBERS], value)
     s[at] = token

@@ -27,13 +27,12 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     REQUESTS,
     ROW,
     ROW_WORDS,
-    VALUE_WORDS,
     WANTS,
     WORDS,
     WRITING,
 )
-from gnarl.sw.runtime.sam.simulator.memory import read
 from gnarl.sw.runtime.sam.simulator.steps import front, is_data, is_stop, payload_or_zero, pop
+from gnarl.sw.runtime.sam.simulator.value_blocks import word_at
 
 KEEPS, SETTING = PARAMETER, PARAMETER + 1
 """Whether it keeps empty fibers; the words of a bitvector."""
@@ -75,8 +74,7 @@ def _write(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> bool:
     at, payload = s[port + BUFFER] + s[port + REQUESTS], s[b + _PAYLOAD]
     words = s[port + ROW_WORDS]
     for word in range(words):
-        is_block = s[b + VALUE_WORDS] > 1
-        m[at + word] = read(m, payload + word) if is_block else payload
+        m[at + word] = word_at(s, m, b, 0, payload, word)
     s[port + REQUESTS] += words
     if s[port + REQUESTS] + words > s[port + BUFFER_WORDS]:
         s[FULL] = 1

@@ -43,7 +43,7 @@ BLOCKS = {
     "union": (lambda: Union(WIDTH, WIDTH, WIDTH), JoinWalk(keeps_all=True)),
     "reduce": (lambda: Reduce(_FORMAT, "add", None), ReduceWalk(has_crd=False)),
     "reduce_with_crd": (lambda: Reduce(_FORMAT, "add", WIDTH), ReduceWalk(has_crd=True)),
-    "fold": (lambda: Fold(_FORMAT, "add", 2, 2), FoldWalk()),
+    "fold": (lambda: Fold(_FORMAT, "add", ((0, 1),), 2), FoldWalk()),
     "crddrop": (lambda: CrdDrop(WIDTH, WIDTH), CrdDropWalk()),
     "crdparallelizer": (lambda: CrdParallelizer(WIDTH, WIDTH, 2), CrdParallelizerWalk()),
     "valserializer": (lambda: ValSerializer(WIDTH, WIDTH, 2), ValSerializerWalk()),

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from gnarl.hw.lib.errors import GnarlError
-from gnarl.hw.sam.block_types import BLOCK_WORDS
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block, Graph
+from gnarl.hw.sam.value_shape import BLOCK_WORDS
 from gnarl.sw.compiler.sam.agreement import require_agreement
 from gnarl.sw.compiler.sam.compile import compile
 from gnarl.sw.compiler.sam.describe import describe
@@ -38,9 +38,9 @@ REFUSALS = (
     "; a sparse accumulator holds at most 2 indices, put ",
     " below a dense level that lies below level ",
     " coordinates: must be a multiple of ",
-    ": must have one index with blocks",
-    ": must have its blocks along the same dimension",
-    " words along ",
+    ": must have its blocks along the same dimensions",
+    " does not lie along it",
+    ": must have the same",
     ": no value of the region lies along index ",
     " is not supported",
     "parallelize(",
@@ -61,11 +61,11 @@ def compiled(text: str, config: SamConfig = CONFIG) -> Program:
 
 
 def drawn(seed: int) -> tuple[str, dict[str, Tensor], str]:
-    """A random statement with blocks along one or two of its indices, and lanes at times."""
+    """A random statement with blocks along one to three of its indices, and lanes at times."""
     rng = random.Random(seed)
     case = make(rng.randint(1, 4), rng.randint(1, 5), seed, rng.random() < 0.3)
     order = list(parse(case.text).order)
-    along = rng.sample(order, min(len(order), rng.choice((1, 1, 1, 2))))
+    along = rng.sample(order, min(len(order), rng.choice((1, 1, 2, 2, 3))))
     text = case.text + "".join(f" -s=block({index},{rng.choice((2, 4, 8))})" for index in along)
     if rng.random() < 0.3 and order:
         text += f" -s=parallelize({rng.choice(order)},{rng.choice((2, 3, 4))})"
@@ -178,12 +178,18 @@ def test_pads_and_partial_blocks_that_would_count_are_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("X(i,j)=b(i)*c(j) -s=block(i,2) -s=block(j,2)", "X(i,j) has i and j: must have one index"),
+        (
+            "X(i,j,k)=b(i)*C(j,k) -s=block(i,32) -s=block(j,16) -s=block(k,16)",
+            "blocks: X(i,j,k): must have at most 4,096 words, not 8,192",
+        ),
         ("x(i,j)=B(i,k)*B(j,k) -s=block(j,2)", "B is taken as B(i,k) and as B(j,k): must have its"),
         ("x(i)=b(i)*C(i,j)*d(k) -s=block(j,3)", "-s=block(j,3) must be block(j,N) with an index"),
         ("x(i)=b(i) -s=block(k,2)", "index 'k' is not in the expression; it has i"),
         ("x(i)=b(i) -s=block(i,2) -s=block(i,4)", "index i has blocks already"),
-        ("x=B(i,j)*c(j)*d(i) -s=block(j,2) -s=block(i,2)", "has i and j: must have one index"),
+        (
+            "x=b(i)*C(j,k) -s=block(i,32) -s=block(j,16) -s=block(k,16)",
+            "must be at most 4,096 words, not 8,192",
+        ),
     ],
 )
 def test_statements_that_are_refused(text: str, problem: str) -> None:
@@ -191,11 +197,38 @@ def test_statements_that_are_refused(text: str, problem: str) -> None:
         lower(parse(text))
 
 
-def test_values_along_two_indices_do_not_meet() -> None:
-    with said("block mul: val0 has values of 4 words along j: must be 1 word or 4 words"):
-        lower(parse("x=b(j)*c(k) -s=block(j,4) -s=block(k,4)"))
-    # What was summed over one of them has one word.
-    lower(parse("x(i)=B(i,j)-C(i,k) -f=x:d -s=block(j,4) -s=block(k,8)"))
+@pytest.mark.parametrize("words", [(2, 2), (4, 2), (8, 8), (2, 16)])
+def test_blocks_of_rows_and_columns(words: tuple[int, int]) -> None:
+    """A product of blocks, of which each multiplication is an outer one."""
+    rng = np.random.default_rng(words)
+    blocks = f" -s=block(i,{words[0]}) -s=block(j,{words[1]})"
+    tensors = {
+        name: Tensor.from_any(np.where(rng.random(shape) < 0.4, rng.standard_normal(shape), 0))
+        for name, shape in (("B", (13, 9)), ("C", (9, 17)), ("M", (13, 17)))
+    }
+    for text in (
+        "X(i,j)=B(i,k)*C(k,j)*M(i,j) -f=X:ds -f=B:ds -f=C:ds:1,0 -f=M:ds -s=reorder(i,j,k)",
+        "X(i,j)=B(i,k)*C(k,j)*M(i,j) -f=X:dd -f=B:ds -f=C:dd -f=M:dd -s=reorder(i,k,j)",
+        "X(j,i)=B(i,k)*C(k,j) -f=X:sd -f=B:dd:1,0 -f=C:ss -f=M:dd -s=reorder(k,j,i)",
+    ):
+        own = {name: each for name, each in tensors.items() if f"{name}(" in text}
+        text = text.replace(" -f=M:dd", "") if "M(" not in text else text
+        for index in ("", "k"):
+            more = f" -s=block({index},4)" if index else ""
+            check(Corner(text + blocks + more, own, "float32", True, frozenset(), ()))
+
+
+def test_sums_over_either_index_of_a_block() -> None:
+    rng = np.random.default_rng(9)
+    tensors = {
+        "B": Tensor.from_any(rng.standard_normal((11, 13))),
+        "c": Tensor.from_any(rng.standard_normal(13)),
+    }
+    for order in ("i,j", "j,i"):
+        form = "-f=B:ds" if order == "i,j" else "-f=B:ds:1,0"
+        for text in ("x(i)=B(i,j)*c(j) -f=x:d", "x(j)=B(i,j)*c(j) -f=x:d", "x=B(i,j)*c(j)"):
+            full = f"{text} {form} -f=c:d -s=reorder({order}) -s=block(i,4) -s=block(j,2)"
+            check(Corner(full, tensors, "float32", True, frozenset(), ()))
 
 
 def test_machines_without_room_for_blocks_refuse_them() -> None:
@@ -213,12 +246,13 @@ BLOCKS = "x(i)=B(i,j)*c(j) -f=x:s -f=B:ds -s=block(j,4)"
 @pytest.mark.parametrize(
     ("name", "changes", "problem"),
     [
-        ("vals_B", {"words": 8}, "must be "),
-        ("vals_B", {"words": 1, "along": ""}, "must be "),
-        ("vals_B", {"along": "i"}, "must be "),
-        ("vals_B", {"along": ""}, "must be "),
-        ("fold_reduce_j", {"words": 8}, "val has values of 4 words along j: must be 8 words al"),
-        ("write_x_vals", {"words": 4, "along": "i"}, "must be "),
+        ("vals_B", {"block": "j:8"}, "must have "),
+        ("vals_B", {"block": ""}, "must be "),
+        ("vals_B", {"block": "i:4"}, "must be "),
+        ("fold_reduce_j", {"block": "j:8"}, "must have 4 words along j, as vals_B"),
+        ("fold_reduce_j", {"block": "i:4,j:4"}, "is given values of 4 words along j: must be "),
+        ("fold_reduce_j", {"index": ""}, "folds 4 words along j over no index"),
+        ("write_x_vals", {"block": "i:4"}, "must be "),
     ],
 )
 def test_graphs_with_other_words_are_refused(name: str, changes: dict, problem: str) -> None:
@@ -247,6 +281,12 @@ def test_graphs_in_files() -> None:
     alone = read_dot(write_dot(plan.graph, statement), "b.gv")
     assert alone.graph.blocks_along == {"j": 4}
     assert "-s=block(j,4)" in describe(plan.graph, statement.formats)
-    wrong = write_dot(plan.graph, statement).replace('words="4"', 'words="5"')
-    with said("words 5 must be 2, 4, 8, 16, 32 or 64"):
-        read_dot(wrong, "b.gv")
+    for block, problem in (
+        ("j:5", "must be of 2, 4, 8, 16, 32, 64 words along each index"),
+        ("k:4,j:4", "must be indices in the order of their names, each once"),
+        ("4", "must be indices with 2, 4, 8, 16, 32, 64 words each, as i:4,k:4"),
+        ("i:64,j:64,k:2", "must be at most 4,096 words, not 8,192"),
+    ):
+        text = write_dot(plan.graph, statement).replace('block="j:4"', f'block="{block}"')
+        with said(problem):
+            read_dot(text, "b.gv")

@@ -134,13 +134,14 @@ def test_a_text_with_a_mask() -> None:
     np.testing.assert_array_equal(run.outputs["y"], [0, 1, 3, 6, 10])
 
 
-def with_blocks(words: int, lanes: int = 1) -> Schedule:
-    """All in one region, with blocks along the keys, and lanes over the rows."""
+def with_blocks(words: int, lanes: int = 1, rows: int = 1) -> Schedule:
+    """All in one region, with blocks along the keys and along ``rows``, and lanes over the rows."""
+    blocks = (("i", rows), ("k", words))
     return Schedule(
         regions=(
             Region(
                 ("matmul", "mul", *(f"softmax{part}" for part in PARTS), "result"),
-                blocks=(("k", words),),
+                blocks=tuple((index, count) for index, count in blocks if count > 1),
                 lanes=(("i", lanes),) if lanes > 1 else (),
             ),
         )
@@ -159,18 +160,21 @@ def small_head(length: int = 16, block: int = 4, width: int = 4) -> tuple[Any, d
     return (module, inputs), dict(zip(("query", "key", "value"), arrays, strict=True))
 
 
-@pytest.mark.parametrize(("words", "lanes"), [(2, 1), (4, 1), (4, 4)])
-def test_blocks_along_keys(words: int, lanes: int) -> None:
+@pytest.mark.parametrize(
+    ("words", "lanes", "rows"), [(2, 1, 1), (4, 1, 1), (4, 4, 1), (4, 1, 4), (2, 2, 4)]
+)
+def test_blocks_along_keys(words: int, lanes: int, rows: int) -> None:
     source, given = small_head()
     with Device("sam_fp32", "model") as device:
         alone = device.run(device.compile(source, schedule=with_blocks(words)), given)
-        run = device.run(device.compile(source, schedule=with_blocks(words, lanes)), given)
+        run = device.run(device.compile(source, schedule=with_blocks(words, lanes, rows)), given)
         assert device.verify(run).difference == ""
         whole = device.run(device.compile(source, fuse="full"), given)
     module, inputs = source
     np.testing.assert_allclose(run.outputs["result"], module(*inputs), atol=1e-5, rtol=0)
     np.testing.assert_array_equal(run.outputs["result"], alone.outputs["result"])
-    assert run.cycles < whole.cycles / (0.75 * words * (1 if lanes == 1 else 2))
+    copies = 1 if lanes == rows == 1 else 2
+    assert run.cycles < whole.cycles / (0.75 * words * copies)
 
 
 def test_a_mask_that_is_not_of_whole_blocks_is_refused() -> None:
@@ -186,7 +190,7 @@ def test_blocks_on_rtl() -> None:
     source, given = small_head()
     small = load_configuration("sam_fp32", ("array_words=1024", "accumulator_words=64"))
     with Device(small) as rtl, Device(small, "model") as model:
-        program = rtl.compile(source, schedule=with_blocks(4))
+        program = rtl.compile(source, schedule=with_blocks(4, rows=2))
         run, expected = rtl.run(program, given), model.run(program, given)
         assert rtl.verify(run).bit_exact
         assert run.cycles == expected.cycles

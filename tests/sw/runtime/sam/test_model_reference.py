@@ -13,8 +13,9 @@ import pytest
 from gnarl.hw.lib.functions.function import Function
 from gnarl.hw.lib.operation import Operation
 from gnarl.hw.sam.block_types import BLOCK_TYPES
-from gnarl.hw.sam.graph import Block, ValueShape
+from gnarl.hw.sam.graph import Block, own_shape
 from gnarl.hw.sam.token import PAYLOAD_BITS
+from gnarl.hw.sam.value_shape import ValueShape
 from gnarl.sw.runtime.sam.model.streams import BLOCKS
 from gnarl.sw.runtime.sam.model.tokens import Limits, Site, Stream
 from tests.support.sam import cases, reference
@@ -115,50 +116,68 @@ def test_blocks(kind: str, parameters: dict[str, Any], format: str, make: Make):
         assert done.counts == case.counts
 
 
-def _block_specs() -> list[tuple[str, dict[str, Any], dict[str, int], Make]]:
-    """Type of block, parameters, words of the values of inputs, and what makes cases."""
-    format, own = BLOCK_FORMAT, {"words": WORDS, "along": "j"}
-    found: list[tuple[str, dict[str, Any], dict[str, int], Make]] = [
+WORDS, BLOCK_FORMAT = 4, "float8_e4m3"
+"""So that a block fits in a token of the reference."""
+
+SHAPES = {
+    (0, 1, 2, 3): "i:2,k:2",
+    (0, 0, 0, 0): "",
+    (0, 0, 1, 1): "i:2",
+    (0, 1, 0, 1): "k:2",
+}
+"""What has words at these places of a block of two along i and k."""
+
+BLOCK = SHAPES[0, 1, 2, 3]
+
+
+def _block_specs() -> list[tuple[str, dict[str, Any], dict[str, str], Make]]:
+    """Type of block, parameters, shapes of the values of inputs, and what makes cases."""
+    format, own = BLOCK_FORMAT, {"block": BLOCK}
+    found: list[tuple[str, dict[str, Any], dict[str, str], Make]] = [
         ("arrayvals", own, {}, partial(cases.array_values, format=format, words=WORDS)),
-        ("valdrop", {}, {"val": WORDS}, partial(cases.drop_values, format=format, words=WORDS)),
+        ("valdrop", {}, {"val": BLOCK}, partial(cases.drop_values, format=format, words=WORDS)),
         (
             "function",
             {"op": "relu"},
-            {"val": WORDS},
+            {"val": BLOCK},
             partial(cases.function, format=format, which=Function.RELU, words=WORDS),
         ),
     ]
-    for count in (1, WORDS):
-        make = partial(cases.write_values, format=format, words=WORDS, value_words=count)
-        found.append(("valwrite", own, {"val": count}, make))
-    for words in ((WORDS, WORDS), (WORDS, 1), (1, WORDS)):
-        make = partial(cases.alu, format=format, code=Operation.MUL, words=words)
-        found.append(("alu", {"op": "mul"}, dict(zip(("val0", "val1"), words, strict=True)), make))
+    for places in cases.PLACES.values():
+        val0, val1 = map(SHAPES.__getitem__, places)
+        make = partial(cases.write_values, format=format, places=places[1])
+        found.append(("valwrite", own, {"val": val1}, make))
+        make = partial(cases.alu, format=format, code=Operation.MUL, places=places)
+        found.append(("alu", {"op": "mul"}, {"val0": val0, "val1": val1}, make))
     for op in ("add", "max"):
         code = Operation[op.upper()]
-        make = partial(cases.fold, format=format, code=code, words=WORDS)
-        found.append(("fold", {"op": op, **own}, {"val": WORDS}, make))
+        folds = {"columns": (BLOCK, "k"), "rows": (BLOCK, "i"), "all": ("k:4", "k")}
+        for label, (shape, index) in folds.items():
+            make = partial(cases.fold, format=format, code=code, groups=cases.GROUPS[label])
+            parameters = {"op": op, "block": shape, "index": index}
+            found.append(("fold", parameters, {"val": shape}, make))
         make = partial(cases.reduce, format=format, code=code, has_crd=True, words=WORDS)
-        found.append(("reduce", {"op": op}, {"val": WORDS}, make))
+        found.append(("reduce", {"op": op}, {"val": BLOCK}, make))
     for full in ((False,), (True, False)):
         parameters = {"order": len(full)} | {f"full{place}": on for place, on in enumerate(full)}
         make = partial(cases.accumulate, format=format, full=full, words=WORDS)
-        found.append(("spaccumulator", parameters, {"val": WORDS}, make))
+        found.append(("spaccumulator", parameters, {"val": BLOCK}, make))
     return found
 
-
-WORDS, BLOCK_FORMAT = 4, "float8_e4m3"
-"""So that a block fits in a token of the reference."""
 
 BLOCK_SPECS = _block_specs()
 
 
-@pytest.mark.parametrize("kind, parameters, words, make", BLOCK_SPECS)
-def test_blocks_of_values(kind: str, parameters: dict[str, Any], words: dict[str, int], make: Make):
+@pytest.mark.parametrize("kind, parameters, given, make", BLOCK_SPECS)
+def test_blocks_of_values(kind: str, parameters: dict[str, Any], given: dict[str, str], make: Make):
     """The model has numbers of blocks in its tokens, the reference their words."""
-    rng = random.Random(f"{kind} {parameters} {words}")
+    rng = random.Random(f"{kind} {parameters} {given}")
     block = Block("b", kind, parameters)
-    shapes = {name: ValueShape(count, "j") for name, count in words.items()}
+    shapes = {name: ValueShape.parse(text) for name, text in given.items()}
+    words = {name: shape.words for name, shape in shapes.items()}
+    out = WORDS
+    if kind == "fold":
+        out = own_shape(block).without(block["index"]).words
     for _ in range(RUNS):
         case = make(rng)
         arrays = {
@@ -172,11 +191,8 @@ def test_blocks_of_values(kind: str, parameters: dict[str, Any], words: dict[str
             for name, tokens in case.inputs.items()
         }
         done = BLOCKS[kind](site, inputs)
-        is_folded = kind == "fold"
         got = {
-            name: format_stream(tokens)
-            if "val" not in name or is_folded
-            else format_stream(_packed(site, tokens))
+            name: format_stream(_packed(site, tokens, out if "val" in name else 1))
             for name, tokens in done.outputs.items()
         }
         assert got == {name: format_stream(tokens) for name, tokens in case.outputs.items()}
@@ -194,10 +210,11 @@ def _numbered(site: Site, tokens: list[int], words: int) -> np.ndarray:
     return found
 
 
-def _packed(site: Site, tokens: np.ndarray) -> np.ndarray:
+def _packed(site: Site, tokens: np.ndarray, words: int) -> np.ndarray:
     """Inverse of ``_numbered``."""
     found = tokens.copy()
     is_data = found < 1 << PAYLOAD_BITS
-    rows = site.blocks.at(found[is_data], WORDS).tolist()
-    found[is_data] = [reference.block_of(row, BLOCK_FORMAT) for row in rows]
+    if words > 1:
+        rows = site.blocks.at(found[is_data], words).tolist()
+        found[is_data] = [reference.block_of(row, BLOCK_FORMAT) for row in rows]
     return found
