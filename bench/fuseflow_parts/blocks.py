@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_confi
 BENCH = "fuseflow.blocks"
 
 CONFIG = "sam_fp32"
-INDEX = "k"
-"""That of keys, along which scores and probabilities have their blocks."""
+ROWS, KEYS = "i", "k"
+"""Indices of queries and of keys, along which scores and probabilities have their blocks."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,10 @@ class Head:
 
 LONG = tuple(Head(1024, 64, block, 2) for block in (16, 32, 64))
 SHORT = Head(64, 16, 8, 1)
-ON_RTL = 4
-"""Words of the blocks of the short head on RTL."""
+ONE, ON_RTL = (1, 1), (1, 4)
+"""Words along queries and keys of the short head on RTL."""
 LEAST = 0.8
-"""Of the words of a block, that a head must gain by them."""
+"""Of the words of a block along keys, that a head must gain by them."""
 
 METRICS = {
     "cycles": Metric("", "lower"),
@@ -67,16 +68,16 @@ _HEADER = {
 
 @dataclass(frozen=True)
 class Job:
-    """A head, the words of the blocks of its values, and what runs it."""
+    """A head, the words of blocks along queries and along keys, and what runs it."""
 
     head: Head
-    words: int
+    words: tuple[int, int]
     backend: str
     seed: int
 
     @property
     def labels(self) -> dict[str, str]:
-        return {"head": f"{self.head}", "words": f"{self.words}", "backend": self.backend}
+        return {"head": f"{self.head}", "words": _shown(self.words), "backend": self.backend}
 
     def setting(self) -> Setting:
         return Setting.of(self.configuration(), self.seed)
@@ -86,7 +87,12 @@ class Job:
         return load_configuration(CONFIG, (f"array_words={words}",))
 
     def __str__(self) -> str:
-        return f"{self.head}, {self.words} words, {self.backend}"
+        return f"{self.head}, {_shown(self.words)} words, {self.backend}"
+
+
+def _shown(words: tuple[int, int]) -> str:
+    rows, keys = words
+    return f"{rows} × {keys}" if rows > 1 else f"{keys}"
 
 
 def measure(job: Job) -> dict[str, float | int | bool]:
@@ -96,7 +102,8 @@ def measure(job: Job) -> dict[str, float | int | bool]:
     with Device(job.configuration(), job.backend) as device:
         model = device.workload((module, inputs))
         names = tuple(statement.name for statement in model.program.einsums)
-        blocks = ((INDEX, job.words),) if job.words > 1 else ()
+        along = zip((ROWS, KEYS), job.words, strict=True)
+        blocks = tuple((index, words) for index, words in along if words > 1)
         schedule = Schedule(regions=(Region(names, blocks=blocks),))
         program = device.compile(model, schedule=schedule)
         result = device.run(program, model.inputs)
@@ -104,7 +111,7 @@ def measure(job: Job) -> dict[str, float | int | bool]:
         products = int(module.mask.sum()) * each.width
         return {
             "cycles": result.cycles,
-            "bound": products // job.words,
+            "bound": products // prod(job.words),
             "products": 2 * products / result.cycles,
             "bit_exact": device.verify(result).bit_exact,
         }
@@ -112,11 +119,12 @@ def measure(job: Job) -> dict[str, float | int | bool]:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures every head with one word and with blocks; whether all went well."""
-    runs = [(SHORT, words, "model") for words in (1, 2, 4, 8)]
+    runs = [(SHORT, words, "model") for words in (ONE, (1, 2), ON_RTL, (1, 8), (4, 4), (8, 8))]
     if request.backend == "rtl":
-        runs += [(SHORT, words, "rtl") for words in (1, ON_RTL)]
+        runs += [(SHORT, words, "rtl") for words in (ONE, ON_RTL)]
     if not request.quick:
-        runs += [(each, words, "model") for each in LONG for words in (1, each.block)]
+        runs += [(each, words, "model") for each in LONG for words in (ONE, (1, each.block))]
+        runs.append((LONG[0], (LONG[0].block, LONG[0].block), "model"))
     jobs = [Job(*each, request.seed) for each in runs]
     return measure_exact(BENCH, measure, jobs, METRICS, request)
 
@@ -152,8 +160,10 @@ def verdict(measured: Sequence[Record]) -> str:
         head, words, backend = labels
         if words == "1":
             continue
-        gain, asked = _gain(table, labels), LEAST * int(words)
-        least = f", at least {asked:g} {mark(gain >= asked)}" if backend == "model" else ""
+        gain, least = _gain(table, labels), ""
+        if words.isdecimal():
+            asked = LEAST * int(words)
+            least = f", at least {asked:g} {mark(gain >= asked)}"
         lines.append(
             f"{head}, {words} words, {backend}: times as fast {gain:.2f}{least}, "
             f"{table[labels]['products']:.1f} multiply-adds a cycle"
@@ -174,7 +184,8 @@ def draw(measured: Sequence[Record], path: Path) -> None:
     names = [f"{head},\n{words} words" for (head, words, _), _ in found]
     places = range(len(found))
     axes.bar(places, [gain for _, gain in found], color=PALETTE[0], label="times as fast")
-    axes.plot(places, [int(labels[1]) for labels, _ in found], "_", color="black", markersize=24)
+    words = [prod(map(int, labels[1].split(" × "))) for labels, _ in found]
+    axes.plot(places, words, "_", color="black", markersize=24)
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xticks(places, names, fontsize=8, rotation=30, ha="right")

@@ -97,7 +97,8 @@ INTROS = {
         f"see all, and {blocks.SHORT.length} positions, {blocks.SHORT.width} wide, in blocks of "
         f"{blocks.SHORT.block}. *Times as fast*: cycles with values of one word over those here. "
         "*Bound*: multiplications of a product over the words of a value, as each of the two "
-        "products has one a cycle; *multiply-adds* are those of both.",
+        "products has one a cycle; *multiply-adds* are those of both. *8 × 8 words*: blocks along "
+        "queries, too, so that a multiplication is an outer product.",
     ),
     "fusion": Intro(
         "Dense features and intermediates",
