@@ -91,7 +91,7 @@ def skips(block: Block, config: SamConfig) -> bool:
 
 def _in_flight(config: SamConfig) -> int:
     """Reads of an array that a block may have under way: no fewer than a shared memory allows."""
-    return max(_FEW_IN_FLIGHT, config.memory_in_flight if config.memory == "shared" else 0)
+    return max(_FEW_IN_FLIGHT, 0 if config.memory == "local" else config.memory_in_flight)
 
 
 def _lookup(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:

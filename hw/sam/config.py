@@ -18,7 +18,18 @@ from gnarl.hw.sam.block_types import BITVECTOR_BITS, BV, REPSIG, VAL
 from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.token import LEVEL_BITS
 
-MEMORIES = ("local", "shared")
+MEMORIES = ("local", "shared", "lines")
+
+LINE_WORD_BYTES = 4
+"""Bytes of a word in a memory of lines."""
+
+_POWERS_OF_TWO = (
+    "accumulator_words",
+    "memory_bandwidth",
+    "memory_channels",
+    "line_bytes",
+    "port_lines",
+)
 
 
 @dataclass(frozen=True)
@@ -43,15 +54,29 @@ class SamConfig(TargetConfig):
     alu_stages
         pipeline registers in an ALU, and in the adder of a reduction or an accumulator: 1 to 8.
     memory
-        ``local``: a memory for each array; ``shared``: one memory behind an arbiter.
+        ``local``: a memory for each array; ``shared``: one memory behind an arbiter; ``lines``: a
+        memory of lines, as off the chip, with buffers in front of it.
     local_latency
         cycles from a request to its answer, in a memory of an array's own: 1 or 2.
     memory_latency
-        cycles from a request to its answer, in a shared memory: 1 to 256.
+        cycles from a request to its answer, in a shared memory, or of a line in a memory of lines:
+        1 to 256, of lines at least 2.
     memory_bandwidth
         requests that a shared memory serves in a cycle, each in a bank of its own: 1, 2, 4 or 8.
     memory_in_flight
-        requests that a block may have under way in a shared memory: 1 to 64.
+        requests that a block may have under way in a shared memory, or for rows in a memory of
+        lines: 1 to 64, of lines at least 2.
+    memory_channels
+        channels of a memory of lines, which take turns with lines: a power of two up to 32.
+    line_bytes
+        bytes of a line: a power of two from 8 to 256.
+    line_cycles
+        cycles for which a line that is read or written has its channel: 1 to 64.
+    port_lines
+        lines that an array's port keeps of a memory of lines: a power of two from 2 to 64.
+    prefetch_lines
+        lines that a port asks for ahead of those that are read one after the other: fewer than
+        ``port_lines``.
     expression
         what the graph was compiled from, if it was; see ``gnarl.sw.compiler.sam``.
     graph
@@ -73,6 +98,11 @@ class SamConfig(TargetConfig):
     memory_latency: int = 4
     memory_bandwidth: int = 2
     memory_in_flight: int = 8
+    memory_channels: int = 8
+    line_bytes: int = 64
+    line_cycles: int = 2
+    port_lines: int = 4
+    prefetch_lines: int = 1
     expression: str = ""
     graph: Graph | None = None
     fabric: dict[str, int] | None = None
@@ -96,12 +126,19 @@ class SamConfig(TargetConfig):
                 ("memory_latency", 1, 256),
                 ("memory_bandwidth", 1, 8),
                 ("memory_in_flight", 1, 64),
+                ("memory_channels", 1, 32),
+                ("line_bytes", 8, 256),
+                ("line_cycles", 1, 64),
+                ("port_lines", 2, 64),
+                ("prefetch_lines", 0, 63),
             ),
         )
-        for name in ("accumulator_words", "memory_bandwidth"):
+        for name in _POWERS_OF_TWO:
             value = getattr(self, name)
             if isinstance(value, int) and value > 0 and value & (value - 1):
                 wrong.append(Violation(name, f" = {value}: must be a power of two"))
+        if not wrong:
+            wrong += self._line_violations()
         wrong += [
             *format_violations(self, "format"),
             *flag_violations(self, ["skip"]),
@@ -114,6 +151,18 @@ class SamConfig(TargetConfig):
             wrong.append(Violation("fabric", problem))
         if self.graph is not None and self.fabric is not None:
             wrong.append(Violation("fabric", ": a configuration has a graph or a fabric, not both"))
+        return wrong
+
+    def _line_violations(self) -> list[Violation]:
+        wrong = []
+        if self.prefetch_lines >= self.port_lines:
+            problem = f" = {self.prefetch_lines}: must be below port_lines, which is "
+            wrong.append(Violation("prefetch_lines", f"{problem}{self.port_lines}"))
+        if self.memory == "lines":
+            for name in ("memory_latency", "memory_in_flight"):
+                if getattr(self, name) < 2:
+                    problem = f" = {getattr(self, name)}: must be at least 2 for a memory of lines"
+                    wrong.append(Violation(name, problem))
         return wrong
 
     @classmethod
@@ -129,6 +178,11 @@ class SamConfig(TargetConfig):
     @property
     def number_format(self) -> NumberFormat:
         return parse_format(self.format)
+
+    @property
+    def line_words(self) -> int:
+        """Words of 32 bits in a line."""
+        return self.line_bytes // LINE_WORD_BYTES
 
     @property
     def width(self) -> int:

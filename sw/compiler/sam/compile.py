@@ -142,7 +142,7 @@ def _program_of_one(name: str, config: SamConfig, state: SamState, plan: Plan) -
             "plan": encode(replace(plan, graph=state.graph)),
             "configuration": state.launches[0].words,
             "parameters": encode_parameters({}),
-            "places": own_places(config) if config.memory == "shared" else NO_PLACES,
+            "places": NO_PLACES if config.memory == "local" else own_places(config),
         },
         schema=SAM_SCHEMA,
     )
@@ -231,10 +231,10 @@ def _machines(
     if config.fabric is None:
         for each, region in regions:
             own = _with_graph(config, each.graph, program_text(region.kernel.program))
-            yield each, own, own_places(own) if own.memory == "shared" else NO_PLACES
+            yield each, own, NO_PLACES if own.memory == "local" else own_places(own)
         return
     found = [NO_PLACES] * len(regions)
-    if config.memory == "shared":
+    if config.memory != "local":
         placed = [PlacedLaunch(each.graph, region.kernel, shapes) for each, region in regions]
         found = places(config, placed)
     for (each, _), one in zip(regions, found, strict=True):

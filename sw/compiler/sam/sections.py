@@ -147,7 +147,7 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
 def _check_places(launch: Launch) -> None:
     """Raises ``ProgramError`` unless arrays lie in the memory that they share, if they do."""
     config, places = SamConfig.from_dict(launch.config), launch.sections["places"]
-    if config.memory == "shared":
+    if config.memory != "local":
         require_places(config, places)
     elif len(places):
         raise ProgramError("section 'places': must be empty: arrays share no memory")

@@ -35,7 +35,7 @@ from gnarl.sw.runtime.report.vanished import Given, elements
 from gnarl.sw.runtime.report.verify import entry_name
 from gnarl.sw.runtime.sam.model.interpreter import interpret, simulated
 from gnarl.sw.runtime.sam.model.streams import ModelRun
-from gnarl.sw.runtime.sam.places import Places
+from gnarl.sw.runtime.sam.places import Places, places_of
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.runtime.sam.written import written_tensor
 from gnarl.sw.workloads.einsum.program import EinsumProgram
@@ -334,7 +334,7 @@ def volatile_rows(launch: Launch) -> dict[str, np.ndarray]:
 def _places(launch: Launch) -> Places | None:
     """Where the arrays of a launch's machine lie in the memory that they share, if they do."""
     config = SamConfig.from_dict(launch.config)
-    return None if config.memory == "local" else Places(config, launch.sections["places"])
+    return None if config.memory == "local" else places_of(config, launch.sections["places"])
 
 
 def _written_arrays(launch: Launch) -> list[tuple[str, str]]:

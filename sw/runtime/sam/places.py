@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
@@ -9,14 +10,15 @@ import numpy as np
 
 from gnarl.hw.lib.machine.memory_map import Window
 from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.memory.line_placement import LINES, lines_of, rows_per_line
 from gnarl.hw.sam.memory.placement import PAIRS, PLACES, WORDS, MemoryRows
 from gnarl.hw.sam.memory_map import array_windows
 from gnarl.sw.compiler.sam.placement import NO_PLACES, require_places
 from gnarl.sw.program.rows import Rows
 
 
-class Places:
-    """Where arrays lie: ``of``, first row and number of rows by ``"{block}_{array}"``.
+class Places(ABC):
+    """Where arrays lie: ``of``, base and number of rows by ``"{block}_{array}"``.
 
     ``placed``: uint32 [arrays, 2], as ``gnarl.sw.compiler.sam.placement.places`` gives it. Raises
     ``ProgramError`` as ``require_places`` does.
@@ -24,8 +26,6 @@ class Places:
 
     def __init__(self, config: SamConfig, placed: np.ndarray) -> None:
         self._windows = _windows(config)
-        memory = MemoryRows.of(self._windows.values())
-        self._first = {words: memory.first(words) for words in (1, 2)}
         require_places(config, placed)
         self._placed = placed
         self.of: dict[str, tuple[int, int]] = dict(
@@ -37,12 +37,31 @@ class Places:
         """What the host writes to the window ``places``."""
         return Rows.first(self._placed.reshape(-1, 1))
 
+    @abstractmethod
     def rows(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Rows of the memory's windows that are these rows of arrays."""
+        """Rows of the memory's windows that hold these rows of arrays."""
+
+    @abstractmethod
+    def to_memory(self, arrays: Mapping[str, Rows]) -> dict[str, Rows]:
+        """The rows of arrays as rows of the memory's windows."""
+
+    @abstractmethod
+    def from_memory(self, memory: Mapping[str, Rows], arrays: Iterable[str]) -> dict[str, Rows]:
+        """The rows of those arrays that the memory's windows have."""
+
+
+class SharedPlaces(Places):
+    """Places in a shared memory: an array's base is its first row."""
+
+    def __init__(self, config: SamConfig, placed: np.ndarray) -> None:
+        super().__init__(config, placed)
+        memory = MemoryRows.of(self._windows.values())
+        self._first = {words: memory.first(words) for words in (1, 2)}
+
+    def rows(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {window: np.sort(numbers) for window, numbers in _together(self._moved(arrays))}
 
     def to_memory(self, arrays: Mapping[str, Rows]) -> dict[str, Rows]:
-        """The rows of arrays as rows of the memory's windows."""
         words: dict[str, list[np.ndarray]] = {PAIRS: [], WORDS: []}
         numbers = {name: rows.numbers for name, rows in arrays.items()}
         for name, rows in arrays.items():
@@ -55,7 +74,6 @@ class Places:
         return found
 
     def from_memory(self, memory: Mapping[str, Rows], arrays: Iterable[str]) -> dict[str, Rows]:
-        """The rows of those arrays that the memory's windows have."""
         return {name: self._taken(name, memory.get(self._window(name))) for name in arrays}
 
     def _taken(self, name: str, rows: Rows | None) -> Rows:
@@ -74,6 +92,53 @@ class Places:
 
     def _window(self, name: str) -> str:
         return PAIRS if self._windows[name].words == 2 else WORDS
+
+
+class LinePlaces(Places):
+    """Places in a memory of lines: an array's base is its first line. What an array leaves of its
+    last line is 0."""
+
+    def __init__(self, config: SamConfig, placed: np.ndarray) -> None:
+        super().__init__(config, placed)
+        self._line_words = config.line_words
+
+    def rows(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        lines = [self._lines(name, numbers)[0] for name, numbers in arrays.items()]
+        return {LINES: np.unique(np.concatenate(lines))} if lines else {}
+
+    def to_memory(self, arrays: Mapping[str, Rows]) -> dict[str, Rows]:
+        if not arrays:
+            return {}
+        # Blocks that read the same array share its place.
+        numbers = self.rows({name: rows.numbers for name, rows in arrays.items()})[LINES]
+        words = np.zeros((len(numbers), self._line_words), np.uint32)
+        for name, rows in arrays.items():
+            lines, offsets = self._lines(name, rows.numbers)
+            columns = offsets[:, np.newaxis] + np.arange(self._windows[name].words)
+            words[np.searchsorted(numbers, lines)[:, np.newaxis], columns] = rows.words
+        return {LINES: Rows(numbers, words)}
+
+    def from_memory(self, memory: Mapping[str, Rows], arrays: Iterable[str]) -> dict[str, Rows]:
+        return {name: self._taken(name, memory.get(LINES)) for name in arrays}
+
+    def _taken(self, name: str, lines: Rows | None) -> Rows:
+        window = self._windows[name]
+        if lines is None:
+            return Rows(np.zeros(0, np.int64), np.zeros((0, window.words), np.uint32))
+        base, count = self.of[name]
+        per_line = rows_per_line(window, self._line_words)
+        end = base + lines_of(window, count, self._line_words)
+        first, last = np.searchsorted(lines.numbers, [base, end])
+        numbers = (lines.numbers[first:last, np.newaxis] - base) * per_line + np.arange(per_line)
+        words = lines.words[first:last].reshape(-1, window.stride)[:, : window.words]
+        kept = numbers.reshape(-1) < count
+        return Rows(numbers.reshape(-1)[kept], words[kept])
+
+    def _lines(self, name: str, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For rows of an array the lines that they lie in, and the words in front of them there."""
+        window = self._windows[name]
+        per_line = rows_per_line(window, self._line_words)
+        return self.of[name][0] + numbers // per_line, numbers % per_line * window.stride
 
 
 @lru_cache(maxsize=16)
@@ -96,4 +161,10 @@ def places_in(config: SamConfig, image: Mapping[str, Rows]) -> Places | None:
     if config.memory == "local":
         return None
     words = image.get(PLACES)
-    return Places(config, NO_PLACES if words is None else words.words.reshape(-1, 2))
+    return places_of(config, NO_PLACES if words is None else words.words.reshape(-1, 2))
+
+
+def places_of(config: SamConfig, placed: np.ndarray) -> Places:
+    """The places of a machine whose arrays share a memory. Raises as ``Places`` does."""
+    kind = LinePlaces if config.memory == "lines" else SharedPlaces
+    return kind(config, placed)

@@ -72,7 +72,7 @@ def sampled_index(operands: Operands, rows: int) -> str | None:
 def _is_apart(operands: Operands, index: str) -> bool:
     """Whether nothing is read for an operand with the index and for one without, or with it at
     another level. Blocks that share a memory read a tensor at one place."""
-    is_shared = operands.config.memory == "shared"
+    is_shared = operands.config.memory != "local"
     levels: dict[str, int | None] = {}
     for walk in walks(graph_of(operands.launch.sections)):
         level = walk.indices.index(index) if index in walk.indices else None
