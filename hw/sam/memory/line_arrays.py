@@ -19,8 +19,8 @@ from gnarl.hw.sam.memory.line_placement import (
     all_lines,
     channel,
     line_place_layout,
-    lines_window,
     rows_per_line,
+    words_window,
 )
 from gnarl.hw.sam.memory.line_reader import LineReader
 
@@ -44,7 +44,7 @@ class LineArrays(wiring.Component):
     ``latency``, ``line_cycles`` of a channel, as ``LineMemory`` has them; ``slots``, ``ahead``,
     ``in_flight`` as for ``LineReader``.
 
-    Members: ``ports.WINDOW``, a ``ReadPort`` or ``WritePort`` in for each array; ``windows.lines``,
+    Members: ``ports.WINDOW``, a ``ReadPort`` or ``WritePort`` in for each array; ``windows.words``,
     a ``WindowSignature`` in; ``places`` in: an array of ``line_place_layout``, the same during a
     run; ``faults`` out: a bit for each array, it is asked for a row beyond its place; ``busy`` in:
     a run is going on; ``drain`` in: nothing more is written; ``settled`` out: no channel has
@@ -77,18 +77,19 @@ class LineArrays(wiring.Component):
         self._ahead = ahead
         self._in_flight = in_flight
         windows = [window for window, _ in self._arrays]
-        self._line_bits = max(1, (all_lines(windows, line_words) - 1).bit_length())
+        lines = all_lines(windows, line_words)
+        self._line_bits = max(1, (lines - 1).bit_length())
         self._channel_bits = (channels - 1).bit_length()
-        self._window = lines_window(windows, line_words, channels, "")
+        self._window = words_window(windows, line_words, channels, "")
         self._channel_window = Window(
-            "channel", -(-self._window.rows // channels), line_words, self._window.word_bits
+            "channel", -(-lines // channels), line_words, self._window.word_bits
         )
         self._tag_bits = (slots - 1).bit_length()
         place = line_place_layout(windows, line_words)
         super().__init__(
             {
                 "ports": In(array_ports(self._arrays, address_bits)),
-                "windows": In(wiring.Signature({"lines": Out(WindowSignature(self._window))})),
+                "windows": In(wiring.Signature({"words": Out(WindowSignature(self._window))})),
                 "places": In(data.ArrayLayout(place, len(self._arrays))),
                 "faults": Out(len(self._arrays)),
                 "busy": In(1),
@@ -244,22 +245,21 @@ class LineArrays(wiring.Component):
         return up.idle
 
     def _connect_host(self, m: Module, memories: list[LineMemory]) -> None:
-        host = self.windows.lines
+        host = self.windows.words
+        word_bits = (self._line_words - 1).bit_length()
+        line = host.row[word_bits:]
         was_at = Signal(max(1, self._channel_bits))
-        m.d.sync += was_at.eq(host.row[: self._channel_bits])
+        m.d.sync += was_at.eq(line[: self._channel_bits])
         for number, memory in enumerate(memories):
             m.d.comb += [
-                memory.host.row.eq(host.row >> self._channel_bits),
-                memory.host.lane.eq(host.lane),
+                memory.host.row.eq(line[self._channel_bits :]),
+                memory.host.lane.eq(host.row[:word_bits]),
                 memory.host.selected.eq(host.selected),
                 memory.host.write_data.eq(host.write_data),
-                memory.host.write_enable.eq(host.write_enable & self._is_at(host.row, number)),
+                memory.host.write_enable.eq(host.write_enable & self._is_at(line, number)),
             ]
-        m.d.comb += host.read_data.eq(
-            selected(
-                (was_at == number, each.host.read_data) for number, each in enumerate(memories)
-            )
-        )
+        answers = ((was_at == number, each.host.read_data) for number, each in enumerate(memories))
+        m.d.comb += host.read_data.eq(selected(answers))
 
     def _is_at(self, line: Value, number: int) -> Value:
         """Whether a line is in a channel."""

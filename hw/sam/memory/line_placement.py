@@ -2,7 +2,8 @@
 
 An array begins with a line, and no other one lies in its lines. Words of memory are of 32 bits,
 whatever an array's have; a row has a power of two of them, and lies in one line. A host sees the
-lines as one window, and sets where each array is and how long: its *place*.
+words as one window, and sets where each array is, its first line, and how many rows it has: its
+*place*.
 """
 
 from __future__ import annotations
@@ -14,10 +15,7 @@ from gnarl.hw.lib.errors import ConfigError
 from gnarl.hw.lib.lines.line_memory import MEMORY
 from gnarl.hw.lib.lines.line_port import WORD_BITS
 from gnarl.hw.lib.machine.memory_map import RamMap, Window, word_ram
-from gnarl.hw.sam.memory.placement import PLACES
-
-LINES = "lines"
-"""Window: a row for each line of memory. In ``places`` an array has its first line, and rows."""
+from gnarl.hw.sam.memory.placement import PLACES, WORDS
 
 WORD_BYTES = WORD_BITS // 8
 
@@ -60,17 +58,16 @@ def _place_bits(arrays: Sequence[Window], line_words: int) -> int:
     return max(all_lines(arrays, line_words), most_rows).bit_length()
 
 
-def lines_window(arrays: Sequence[Window], line_words: int, channels: int, path: str) -> Window:
-    """The host's window onto the lines of the ``LineArrays`` at ``path``."""
+def words_window(arrays: Sequence[Window], line_words: int, channels: int, path: str) -> Window:
+    """The host's window onto the words of the ``LineArrays`` at ``path``."""
     rams = RamMap(
         tuple(
-            tuple(
-                f"{path}.{channel(number)}.{MEMORY}.{word_ram(word)}" for word in range(line_words)
-            )
+            (f"{path}.{channel(number)}.{MEMORY}.{word_ram(word)}",)
             for number in range(channels)
+            for word in range(line_words)
         )
     )
-    return Window(LINES, all_lines(arrays, line_words), line_words, WORD_BITS, rams)
+    return Window(WORDS, all_lines(arrays, line_words) * line_words, 1, WORD_BITS, rams)
 
 
 def line_windows(
@@ -79,7 +76,7 @@ def line_windows(
     """The host's windows onto arrays in a memory of lines. Raises as ``require_lines`` does."""
     require_lines(arrays, line_words)
     places = Window(PLACES, 2 * len(arrays), 1, _place_bits(arrays, line_words))
-    return [places, lines_window(arrays, line_words, channels, path)]
+    return [places, words_window(arrays, line_words, channels, path)]
 
 
 def channel(number: int) -> str:

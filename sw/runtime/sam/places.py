@@ -10,7 +10,6 @@ import numpy as np
 
 from gnarl.hw.lib.machine.memory_map import Window
 from gnarl.hw.sam.config import SamConfig
-from gnarl.hw.sam.memory.line_placement import LINES, lines_of, rows_per_line
 from gnarl.hw.sam.memory.placement import PAIRS, PLACES, WORDS, MemoryRows
 from gnarl.hw.sam.memory_map import array_windows
 from gnarl.sw.compiler.sam.placement import NO_PLACES, require_places
@@ -95,50 +94,47 @@ class SharedPlaces(Places):
 
 
 class LinePlaces(Places):
-    """Places in a memory of lines: an array's base is its first line. What an array leaves of its
-    last line is 0."""
+    """Places in a memory of lines: an array's base is its first line."""
 
     def __init__(self, config: SamConfig, placed: np.ndarray) -> None:
         super().__init__(config, placed)
         self._line_words = config.line_words
 
     def rows(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        lines = [self._lines(name, numbers)[0] for name, numbers in arrays.items()]
-        return {LINES: np.unique(np.concatenate(lines))} if lines else {}
+        words = [self._words(name, numbers).reshape(-1) for name, numbers in arrays.items()]
+        return {WORDS: np.unique(np.concatenate(words))} if words else {}
 
     def to_memory(self, arrays: Mapping[str, Rows]) -> dict[str, Rows]:
         if not arrays:
             return {}
+        numbers = [self._words(name, rows.numbers).reshape(-1) for name, rows in arrays.items()]
+        words = np.concatenate([rows.words.reshape(-1) for rows in arrays.values()])
         # Blocks that read the same array share its place.
-        numbers = self.rows({name: rows.numbers for name, rows in arrays.items()})[LINES]
-        words = np.zeros((len(numbers), self._line_words), np.uint32)
-        for name, rows in arrays.items():
-            lines, offsets = self._lines(name, rows.numbers)
-            columns = offsets[:, np.newaxis] + np.arange(self._windows[name].words)
-            words[np.searchsorted(numbers, lines)[:, np.newaxis], columns] = rows.words
-        return {LINES: Rows(numbers, words)}
+        distinct, at = np.unique(np.concatenate(numbers), return_index=True)
+        return {WORDS: Rows(distinct, words[at][:, np.newaxis])}
 
     def from_memory(self, memory: Mapping[str, Rows], arrays: Iterable[str]) -> dict[str, Rows]:
-        return {name: self._taken(name, memory.get(LINES)) for name in arrays}
+        return {name: self._taken(name, memory.get(WORDS)) for name in arrays}
 
-    def _taken(self, name: str, lines: Rows | None) -> Rows:
+    def _taken(self, name: str, words: Rows | None) -> Rows:
         window = self._windows[name]
-        if lines is None:
+        if words is None:
             return Rows(np.zeros(0, np.int64), np.zeros((0, window.words), np.uint32))
         base, count = self.of[name]
-        per_line = rows_per_line(window, self._line_words)
-        end = base + lines_of(window, count, self._line_words)
-        first, last = np.searchsorted(lines.numbers, [base, end])
-        numbers = (lines.numbers[first:last, np.newaxis] - base) * per_line + np.arange(per_line)
-        words = lines.words[first:last].reshape(-1, window.stride)[:, : window.words]
-        kept = numbers.reshape(-1) < count
-        return Rows(numbers.reshape(-1)[kept], words[kept])
+        first = base * self._line_words
+        start, end = np.searchsorted(words.numbers, [first, first + count * window.stride])
+        rows, places = np.divmod(words.numbers[start:end] - first, window.stride)
+        numbers = np.unique(rows)
+        found = np.zeros((len(numbers), window.stride), np.uint32)
+        found[np.searchsorted(numbers, rows), places] = words.words[start:end, 0]
+        return Rows(numbers, found[:, : window.words])
 
-    def _lines(self, name: str, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For rows of an array the lines that they lie in, and the words in front of them there."""
+    def _words(self, name: str, rows: np.ndarray) -> np.ndarray:
+        """Numbers of the words that rows of an array have: int64 [rows, words]."""
         window = self._windows[name]
-        per_line = rows_per_line(window, self._line_words)
-        return self.of[name][0] + numbers // per_line, numbers % per_line * window.stride
+        first = self.of[name][0] * self._line_words + rows * window.stride
+        found: np.ndarray = first[:, np.newaxis] + np.arange(window.words)
+        return found
 
 
 @lru_cache(maxsize=16)

@@ -93,13 +93,13 @@ def begin_lines(s: np.ndarray, cycle: int) -> bool:
     for channel in range(first, first + size, CHANNEL):
         _answer(s, channel, cycle)
         _accept(s, channel, cycle)
-        is_busy |= s[channel + UNDER_WAY] > 0 or s[channel + QUEUED] > 0
-        is_busy |= s[channel + CHANNEL_FREE] > cycle
         s[channel + TURN_FIRST] = s[channel + TURN_LATER] = _NONE
     for number in range(s[PORTS]):
         _ask(s, number, s[s[FIRST_PORT] + number])
     for channel in range(first, first + size, CHANNEL):
         _take_turn(s, channel, cycle)
+        is_busy |= s[channel + UNDER_WAY] > 0 or s[channel + QUEUED] > 0
+        is_busy |= s[channel + CHANNEL_FREE] > cycle
     drains = s[WRITING] == 0
     for number in range(s[PORTS]):
         port = s[s[FIRST_PORT] + number]
