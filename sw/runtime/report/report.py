@@ -75,9 +75,11 @@ JSON_FIELDS = {
     "microseconds that each feature adds, which with the longest block's make `us`",
     "launches": "object: `cycles` and `counters` of each launch, in order, by its name; and, where "
     "the target tells (sam), `ops`, `bytes`, `intensity`, the `tensor_bytes` of each tensor, an "
-    "object, the tokens of its `longest_stream`, with a shared memory the `memory_cycles` that its "
-    "requests take, as no run is shorter, with lanes `lane_imbalance`, the tokens of the fullest "
-    "over the mean of the worst loop, and `bounded_by`: the stream's name, or `memory` where that "
+    "object, with a memory of lines the `line_bytes` of all lines that were moved and the "
+    "`tensor_line_bytes` of each tensor's, the tokens of its `longest_stream`, with a memory that "
+    "arrays share the `memory_cycles` that its requests take, as no run is shorter, with lanes "
+    "`lane_imbalance`, the tokens of the fullest over the mean of the worst loop, and "
+    "`bounded_by`: the stream's name, or `memory` where that "
     "takes longer",
 }
 """What each field of the JSON object is."""

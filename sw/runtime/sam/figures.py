@@ -23,7 +23,13 @@ from gnarl.sw.runtime.report.report import Chart, Figures, LaunchFigure, intensi
 from gnarl.sw.runtime.report.timeline import Activity
 from gnarl.sw.runtime.sam.image import Operands, is_model
 from gnarl.sw.runtime.sam.lane_loads import RunLanes, run_lanes
-from gnarl.sw.runtime.sam.traffic import Traffic, stored_bytes, tensor_bytes, traffic
+from gnarl.sw.runtime.sam.traffic import (
+    Traffic,
+    stored_bytes,
+    tensor_bytes,
+    tensor_line_bytes,
+    traffic,
+)
 
 _SHOWN = 6
 
@@ -94,6 +100,9 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
         "longest_stream": sum(longest_stream(run.launch, run.finished.counters) for run in runs),
         "memory_cycles": sum(each.cycles for each in moved.values()),
     }
+    of_lines = [each.line_bytes for each in moved.values() if each.line_bytes is not None]
+    if of_lines:
+        statistics["line_bytes"] = sum(of_lines)
     made = _made_bytes(program, runs)
     if made:
         statistics["made_bytes"] = sum(made.values())
@@ -169,18 +178,28 @@ def _launch_figures(
     counters, operations = run.finished.counters, _operations(run)
     streams = token_counters(_units(run.launch))
     longest = max(streams, key=counters.__getitem__)
-    is_shared = SamConfig.from_dict(run.launch.config).memory == "shared"
+    config = SamConfig.from_dict(run.launch.config)
     is_memory = moved.cycles > counters[longest]
     return {
         "ops": operations,
         "bytes": moved.bytes,
         "intensity": intensity(operations, moved.bytes),
         "tensor_bytes": _tensor_bytes(run),
+        **_line_figures(run, moved),
         "longest_stream": counters[longest],
-        **({"memory_cycles": moved.cycles} if is_shared else {}),
+        **({} if config.memory == "local" else {"memory_cycles": moved.cycles}),
         **({"lane_imbalance": max(each.imbalance for each in lanes.loads)} if lanes else {}),
         "bounded_by": moved.bound if is_memory else streams[longest],
     }
+
+
+def _line_figures(run: LaunchRun[HostJob[Operands]], moved: Traffic) -> dict[str, LaunchFigure]:
+    """Bytes of the lines that moved, and of each tensor's; none without a memory of lines."""
+    if moved.line_bytes is None:
+        return {}
+    config, graph = SamConfig.from_dict(run.launch.config), graph_of(run.launch.sections)
+    of_tensors = tensor_line_bytes(config, graph, run.finished.counters)
+    return {"line_bytes": moved.line_bytes, "tensor_line_bytes": of_tensors}
 
 
 def _charts(run: LaunchRun[HostJob[Operands]]) -> Iterator[Chart]:
@@ -202,6 +221,16 @@ def _charts(run: LaunchRun[HostJob[Operands]]) -> Iterator[Chart]:
             "memory takes",
             _largest(moved.requests, {window: window for window in moved.requests}),
             cycles * config.memory_bandwidth,
+        )
+    if config.memory == "lines":
+        moved = traffic(config, counters)
+        whole = cycles * config.memory_channels // config.line_cycles
+        times = cycles / max(1, moved.cycles)
+        yield Chart(
+            f"Lines of arrays, % of what {config.memory_channels} channels move: {times:.2f} times "
+            "what memory takes",
+            _largest(moved.lines, {window: window for window in moved.lines}),
+            whole,
         )
 
 

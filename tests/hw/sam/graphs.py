@@ -199,7 +199,9 @@ class _Placed(HostDriver):
             return super().read_window(name, row, rows)
         wanted = np.arange(row, row + rows)
         memory = {
-            window: Rows(numbers, super(_Placed, self).read_window(window, numbers[0], len(numbers)))
+            window: Rows(
+                numbers, super(_Placed, self).read_window(window, numbers[0], len(numbers))
+            )
             for window, numbers in self._places.rows({name: wanted}).items()
         }
         return self._places.from_memory(memory, [name])[name].among(wanted).words
