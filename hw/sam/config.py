@@ -77,6 +77,9 @@ class SamConfig(TargetConfig):
     prefetch_lines
         lines that a port asks for ahead of those that are read one after the other: fewer than
         ``port_lines``.
+    counters
+        counts tokens, operations, reads, lines and stalls of a run; what writers have written is
+        counted in any case.
     expression
         what the graph was compiled from, if it was; see ``gnarl.sw.compiler.sam``.
     graph
@@ -103,6 +106,7 @@ class SamConfig(TargetConfig):
     line_cycles: int = 2
     port_lines: int = 4
     prefetch_lines: int = 1
+    counters: bool = True
     expression: str = ""
     graph: Graph | None = None
     fabric: dict[str, int] | None = None
@@ -141,7 +145,7 @@ class SamConfig(TargetConfig):
             wrong += self._line_violations()
         wrong += [
             *format_violations(self, "format"),
-            *flag_violations(self, ["skip"]),
+            *flag_violations(self, ["skip", "counters"]),
             *choice_violations(self, "memory", MEMORIES),
         ]
         if not isinstance(self.expression, str):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from gnarl.hw.lib.instanced import ResetInserter
 from gnarl.hw.lib.machine.counters import Counters
 from gnarl.hw.lib.machine.machine import Core
@@ -58,9 +59,9 @@ class SamCore(Core):
             noticed.offers,
         )
         faults = fault_recorder(len(datapath.units))
-        events = Counters(len(happens), COUNTER_BITS)
+        events = Counters(len(happens), COUNTER_BITS) if config.counters else None
         counts = (
-            datapath.counts[place] for place in range(len(self.memory_map.counters) - len(happens))
+            datapath.counts[place] for place in range(sum(len(u.counts) for u in datapath.units))
         )
         control = self.add_run_control(m, faults, events, counts)
         m.submodules.watchdog = watchdog = Watchdog(patience(config))
@@ -75,13 +76,14 @@ class SamCore(Core):
             # the last writer takes the end of its stream, or the last line is in memory.
             done.eq(datapath.done if of_lines is None else datapath.done & of_lines.settled),
             control.works.eq(~done),
-            events.happens.eq(happens),
             watchdog.watch.eq(control.busy),
             watchdog.moves.eq(Cat(noticed.moves, noticed.requests, noticed.channels).any()),
             faults.faults.faults.eq(noticed.faults),
             faults.faults.stuck.eq(watchdog.stuck),
             faults.faults.offers.eq(noticed.offers),
         ]
+        if events is not None:
+            m.d.comb += events.happens.eq(happens)
         self._connect_settings(m, datapath)
         if memory is not None:
             m.d.comb += [
@@ -112,37 +114,25 @@ class SamCore(Core):
         ways through their logic are long enough. ``beyond``: a bit for each unit, of faults besides
         its own; ``lines``: a bit for each array, then for each channel, which ``channels`` are in
         use."""
-        moves, offers = datapath.moves, datapath.offers
-        operations = getattr(datapath, "operations", Const(0, 0))
-        requests = getattr(datapath, "requests", Const(0, 0))
-        lines = Const(0, 0) if of_lines is None else Cat(of_lines.lines, of_lines.accepts)
-        channels = Const(0, 0) if of_lines is None else of_lines.moves
-        layout = data.StructLayout(
-            {
-                "moves": len(moves),
-                "operations": len(operations),
-                "offers": len(offers),
-                "faults": len(datapath.faults),
-                "requests": len(requests),
-                "lines": len(lines),
-                "channels": len(channels),
-                "done": 1,
-            }
-        )
-        noticed = Signal(layout)
-        m.d.sync += [
-            noticed.moves.eq(moves),
-            noticed.operations.eq(operations),
-            noticed.offers.eq(offers),
-            noticed.faults.eq(datapath.faults | beyond),
-            noticed.requests.eq(requests),
-            noticed.lines.eq(lines),
-            noticed.channels.eq(channels),
-            noticed.done.eq(done),
-        ]
-        with m.If(reset):
-            m.d.sync += noticed.eq(0)
-        return noticed
+        none = Const(0, 0)
+        happened: dict[str, Value] = {
+            "moves": datapath.moves,
+            "operations": getattr(datapath, "operations", none),
+            "offers": datapath.offers,
+            "faults": datapath.faults | beyond,
+            "requests": getattr(datapath, "requests", none),
+            "lines": none if of_lines is None else Cat(of_lines.lines, of_lines.accepts),
+            "channels": none if of_lines is None else of_lines.moves,
+            "done": done,
+        }
+        noticed: dict[str, Value] = dict.fromkeys(happened, none)
+        for name, value in happened.items():
+            if len(value):
+                noticed[name] = register = Signal(len(value), name=f"noticed_{name}")
+                m.d.sync += register.eq(value)
+                with m.If(reset):
+                    m.d.sync += register.eq(0)
+        return SimpleNamespace(**noticed)
 
     def _connect_settings(self, m: Module, datapath: Datapath) -> None:
         config = self._config

@@ -105,7 +105,7 @@ def memory_map(config: SamConfig) -> MemoryMap:
     asked for, those of searches and those that it then had no use for included; with a memory of
     lines ``lines_BLOCK_ARRAY``, lines of an array that were read or written, and ``lines_N``, lines
     of channel N; ``stalls_BLOCK``, cycles in which the block offered a token that was not taken;
-    ``BLOCK_COUNT``, what a writer wrote.
+    ``BLOCK_COUNT``, what a writer wrote. Without ``config.counters`` only the last.
     """
     units = units_of(config)
     settings = Window("settings", max(1, len(settings_of(units))), 1, config.index_bits)
@@ -120,6 +120,12 @@ def memory_map(config: SamConfig) -> MemoryMap:
 def counters(config: SamConfig, units: Iterable[Unit]) -> list[str]:
     units = list(units)
     counts = (f"{unit.name}_{count}" for unit in units for count in unit.counts)
+    return [*(event_counters(config, units) if config.counters else ()), *counts]
+
+
+def event_counters(config: SamConfig, units: Iterable[Unit]) -> list[str]:
+    """Counters of what happens in a run, in the order of ``SamCore``'s events."""
+    units = list(units)
     return [
         *token_counters(units),
         *operation_counters(units),
@@ -127,7 +133,6 @@ def counters(config: SamConfig, units: Iterable[Unit]) -> list[str]:
         *line_counters(config, units),
         *channel_counters(config, units),
         *stall_counters(units),
-        *counts,
     ]
 
 

@@ -41,7 +41,9 @@ _TOKENS = "tokens: values", "tokens: coordinates, references"
 
 def drawn_counters(launch: Launch) -> list[str]:
     """Counters that a picture needs in the course of a run: tokens of the graph's streams, and
-    operations."""
+    operations; none of a machine without counters."""
+    if not SamConfig.from_dict(launch.config).counters:
+        return []
     return [*map(_counter, graph_of(launch.sections).readers), *_operation_counters(launch)]
 
 
@@ -87,9 +89,11 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     in; bytes are those of ``Traffic``, and ``made_bytes`` those of tensors that the host made
     between launches, as they are stored; ``lane_imbalance`` of a launch is that of ``LaneLoads``,
     of its worst loop. The tokens of a launch's longest stream bound its cycles, and so do the
-    requests of its memories.
+    requests of its memories. Machines without counters leave all of that open.
     """
     runs = result.launches
+    if not all(SamConfig.from_dict(run.launch.config).counters for run in runs):
+        return _uncounted(program, runs)
     moved = {run.launch.name: _traffic(run) for run in runs}
     lanes = {
         run.launch.name: run_lanes(graph_of(run.launch.sections), run.finished.counters)
@@ -113,11 +117,32 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
         statistics,
         [*(_charts(runs[0]) if len(runs) == 1 else ()), _tensor_chart(runs)],
         bytes=sum(each.bytes for each in moved.values()),
-        remarks=[*_remarks(program), *_lane_remarks(lanes), *_made_remark(made)],
+        remarks=[
+            *_remarks(program),
+            *_lane_remarks(lanes),
+            *_made_remark(made),
+            *_line_remark(sum(each.bytes for each in moved.values()), of_lines),
+        ],
         launches={
             run.launch.name: _launch_figures(run, moved[run.launch.name], lanes[run.launch.name])
             for run in runs
         },
+    )
+
+
+def _uncounted(program: Program, runs: Sequence[LaunchRun[HostJob[Operands]]]) -> Figures:
+    """What is known where machines count nothing but what they write."""
+    made = _made_bytes(program, runs)
+    return Figures(
+        None,
+        "ALUs",
+        max(_alus(run.launch) for run in runs),
+        {**program.statistics, **({"made_bytes": sum(made.values())} if made else {})},
+        remarks=[
+            *_remarks(program),
+            *_made_remark(made),
+            "counters = false: operations, tokens, stalls, and what memories moved are not counted",
+        ],
     )
 
 
@@ -152,6 +177,13 @@ def _made_remark(made: Mapping[str, int]) -> Iterator[str]:
             f"host: makes {', '.join(made)} between launches, {total:,} bytes as stored, which are "
             "in no launch's"
         )
+
+
+def _line_remark(bytes: int, of_lines: Sequence[int]) -> Iterator[str]:
+    """What moved in lines, against the ``bytes`` of rows."""
+    if of_lines:
+        times = sum(of_lines) / max(1, bytes)
+        yield f"memory: {sum(of_lines):,} bytes moved in lines, {times:.2f} times those of the rows"
 
 
 def _traffic(run: LaunchRun[HostJob[Operands]]) -> Traffic:

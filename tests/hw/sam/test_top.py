@@ -60,6 +60,20 @@ def test_cycles_and_counters_of_a_run():
 
 
 @pytest.mark.parametrize("memory", [{}, SHARED, LINES], ids=["local", "shared", "lines"])
+def test_a_machine_without_counters_knows_what_it_has_written(memory):
+    driver, _ = machine(small(INTERSECTION, counters=False, **memory))
+    load_vectors(driver, B, C)
+    for _ in range(2):
+        assert driver.run(max_cycles=1000) == DONE
+        assert product(driver) == {4: 20, 9: 12, 20: 110}
+        assert driver.counters() == {"write_fibers": 1, "write_entries": 3, "vals_entries": 3}
+    counting, _ = machine(small(INTERSECTION, **memory))
+    load_vectors(counting, B, C)
+    counting.run(max_cycles=1000)
+    assert counting.cycles() == driver.cycles()
+
+
+@pytest.mark.parametrize("memory", [{}, SHARED, LINES], ids=["local", "shared", "lines"])
 def test_runs_follow_each_other(memory):
     driver, _ = machine(small(INTERSECTION, **memory), stalls=0.2)
     load_vectors(driver, B, C)

@@ -38,6 +38,7 @@ CONFIGS: dict[str, tuple[Graph | None, dict[str, Any]]] = {
         {"memory": "lines", "memory_channels": 1, "line_bytes": 8, "port_lines": 2}
         | {"prefetch_lines": 0, "memory_latency": 2, "memory_in_flight": 2},
     ),
+    "uncounted": (INTERSECTION, {"counters": False}),
     "fabric": (None, {"fabric": POOL | {"valwrite": 1, "reduce_add": 1}}),
     "shared_fabric": (None, {"fabric": POOL, "memory": "shared", "memory_latency": 1}),
 }

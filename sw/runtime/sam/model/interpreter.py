@@ -103,8 +103,8 @@ def machine_run(
 ) -> MachineRun:
     """What a machine returns that had ``image``: the cycles and counters of its simulation, and the
     ``wanted`` rows that ``run`` has written."""
-    counters = dict.fromkeys(memory_map(config).counters, 0)
-    counters |= simulated.counters | run.counts
+    known = simulated.counters | run.counts
+    counters = {name: known.get(name, 0) for name in memory_map(config).counters}
     written = {name: Rows.first(rows) for name, rows in run.written.items()}
     if (places := places_in(config, image)) is not None:
         written = places.to_memory(written)

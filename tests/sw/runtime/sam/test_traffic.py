@@ -146,6 +146,7 @@ def test_lines_that_a_run_moves() -> None:
     assert (launch["memory_cycles"], launch["bounded_by"]) == (9 * 8, "memory channel 0")
     assert (figures.bytes, launch["bytes"]) == (240, 240)
     chart = next(each for each in figures.charts if each.title.startswith("Lines"))
+    assert "memory: 240 bytes moved in lines, 1.00 times those of the rows" in figures.remarks
     assert chart.bars == [("vals_b_vals", 5), ("vals_c_vals", 5), ("write_x_vals_vals", 5)]
 
 
