@@ -98,15 +98,22 @@ def _lookup(block: Block, widths: Widths, config: SamConfig) -> wiring.Component
     if block["format"] == DENSE:
         return DenseLookup(config.index_bits)
     return CompressedLookup(
-        config.index_bits, skips(block, config), config.array_words, _in_flight(config)
+        config.index_bits,
+        skips(block, config),
+        config.rows_of(block.name, "crd"),
+        _in_flight(config),
+        config.rows_of(block.name, "seg"),
     )
 
 
 def _writer(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
     if block["format"] == DENSE:
         return DenseWriter(config.index_bits)
-    kind = BitvectorWriter if block["format"] == BITVECTOR else CompressedWriter
-    return kind(config.index_bits, config.array_words, block["keep_empty"])
+    if block["format"] == BITVECTOR:
+        rows = config.rows_of(block.name, "bv")
+        return BitvectorWriter(config.index_bits, rows, block["keep_empty"])
+    rows, segments = (config.rows_of(block.name, array) for array in ("crd", "seg"))
+    return CompressedWriter(config.index_bits, rows, block["keep_empty"], segments)
 
 
 def _accumulator(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
@@ -130,7 +137,7 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     "root": _of_width(Root),
     "fiberlookup": _lookup,
     "bitvectorlookup": lambda block, widths, config: BitvectorLookup(
-        config.index_bits, config.array_words, _in_flight(config)
+        config.index_bits, config.rows_of(block.name, "bv"), _in_flight(config)
     ),
     "bitvectorexpand": _of_width(BitvectorExpand),
     "bitvectorintersect": _of_width(BitvectorIntersect),
@@ -145,7 +152,7 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     ),
     "union": lambda block, widths, config: Union(config.index_bits, widths["ref0"], widths["ref1"]),
     "arrayvals": lambda block, widths, config: ArrayVals(
-        config.index_bits, config.width, config.array_words, _in_flight(config)
+        config.index_bits, config.width, config.rows_of(block.name, "vals"), _in_flight(config)
     ),
     "alu": lambda block, widths, config: Alu(config.number_format, config.alu_stages, block["op"]),
     "function": lambda block, widths, config: FunctionBlock(config.number_format, block["op"]),
@@ -168,6 +175,6 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     ),
     "fiberwrite": _writer,
     "valwrite": lambda block, widths, config: ValueWriter(
-        config.number_format, config.index_bits, config.array_words
+        config.number_format, config.index_bits, config.rows_of(block.name, "vals")
     ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,9 @@ from gnarl.hw.sam.token import LEVEL_BITS
 
 MEMORIES = ("local", "shared", "lines")
 
+MOST_ROWS = 1 << 24
+"""Of an array."""
+
 LINE_WORD_BYTES = 4
 """Bytes of a word in a memory of lines."""
 
@@ -30,6 +34,18 @@ _POWERS_OF_TWO = (
     "line_bytes",
     "port_lines",
 )
+
+
+def size_name(arrays: Mapping[str, int] | None, block: str, array: str) -> str:
+    """The name in the field ``arrays`` that says how many rows an array has; "": none does."""
+    names = (f"{block}_{array}", block)
+    return next((name for name in names if name in (arrays or {})), "")
+
+
+def size_field(arrays: Mapping[str, int] | None, block: str, array: str) -> str:
+    """The field that says how many rows an array has."""
+    name = size_name(arrays, block, array)
+    return f"arrays.{name}" if name else "array_words"
 
 
 @dataclass(frozen=True)
@@ -47,6 +63,9 @@ class SamConfig(TargetConfig):
         cycles from the one that gives a token to the one in which its reader sees it: 1 or 2.
     array_words
         rows of each array: segments, coordinates, words of bitvectors, values.
+    arrays
+        rows of some arrays, in place of ``array_words``: by ``BLOCK_ARRAY``, such as
+        ``lookup_B_j_crd``, or by ``BLOCK``, for all of its arrays; of a fabric by units.
     accumulator_words
         sums that a sparse accumulator holds: a power of two.
     skip
@@ -93,6 +112,7 @@ class SamConfig(TargetConfig):
     queue_depth: int = 32
     stream_latency: int = 1
     array_words: int = 1 << 18
+    arrays: dict[str, int] | None = None
     accumulator_words: int = 1 << 17
     skip: bool = True
     alu_stages: int = 1
@@ -123,7 +143,7 @@ class SamConfig(TargetConfig):
                 ("index_bits", 8, 32),
                 ("queue_depth", 2, 1024),
                 ("stream_latency", 1, 2),
-                ("array_words", 16, 1 << 24),
+                ("array_words", 16, MOST_ROWS),
                 ("accumulator_words", BITVECTOR_BITS, 1 << 22),
                 ("alu_stages", 1, 8),
                 ("local_latency", 1, 2),
@@ -153,9 +173,29 @@ class SamConfig(TargetConfig):
         if self.fabric is not None and not isinstance(self.fabric, dict):
             problem = f" = {quoted(self.fabric)}: must be a table of types and numbers of units"
             wrong.append(Violation("fabric", problem))
+        wrong += self._size_violations()
         if self.graph is not None and self.fabric is not None:
             wrong.append(Violation("fabric", ": a configuration has a graph or a fabric, not both"))
         return wrong
+
+    def _size_violations(self) -> list[Violation]:
+        if self.arrays is None:
+            return []
+        if not isinstance(self.arrays, dict):
+            problem = f" = {quoted(self.arrays)}: must be a table of arrays or blocks and rows"
+            return [Violation("arrays", problem)]
+        return [
+            Violation(
+                "arrays",
+                f".{name} = {quoted(rows)}: must be a whole number from 1 to {MOST_ROWS}",
+            )
+            for name, rows in self.arrays.items()
+            if not isinstance(rows, int) or isinstance(rows, bool) or not 1 <= rows <= MOST_ROWS
+        ]
+
+    def rows_of(self, block: str, array: str) -> int:
+        """Rows of an array of a block, or of a unit of a fabric."""
+        return (self.arrays or {}).get(size_name(self.arrays, block, array), self.array_words)
 
     def _line_violations(self) -> list[Violation]:
         wrong = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
-from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.lib.errors import ConfigError, Violation
 from gnarl.hw.lib.machine.memory_map import MemoryMap, Window
 from gnarl.hw.sam.block_types import BITVECTOR_BITS, Array
 from gnarl.hw.sam.config import SamConfig
@@ -57,10 +57,20 @@ def settings_rows(config: SamConfig) -> list[tuple[str, str]]:
 
 
 def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bool]]:
-    """The window of each array, at no base yet, and whether its unit writes it."""
+    """The window of each array, at no base yet, and whether its unit writes it.
+
+    Raises ``ConfigError`` for sizes of arrays that there are not.
+    """
+    units = tuple(units)
+    require_arrays(config, units)
     arrays = [
         (
-            Window(unit.window(array), config.array_words, array.words, word_bits(config, array)),
+            Window(
+                unit.window(array),
+                config.rows_of(unit.name, array.name),
+                array.words,
+                word_bits(config, array),
+            ),
             array.writes,
         )
         for unit in units
@@ -71,6 +81,22 @@ def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bo
     return [
         (window.in_shared_memory(f"{_MEMORY}.{window.name}"), writes) for window, writes in arrays
     ]
+
+
+def require_arrays(config: SamConfig, units: Iterable[Unit]) -> None:
+    """Raises ``ConfigError`` for sizes of arrays that there are not."""
+    if not config.arrays:
+        return
+    windows = [(unit.name, unit.window(array)) for unit in units for array in unit.arrays]
+    known = {name for names in windows for name in names}
+    there = ", ".join(window for _, window in windows) or "none"
+    wrong = [
+        Violation("arrays", f".{name}: no such array; there are {there}")
+        for name in config.arrays
+        if name not in known
+    ]
+    if wrong:
+        raise ConfigError(wrong)
 
 
 def array_windows(config: SamConfig) -> list[Window]:

@@ -152,10 +152,12 @@ def _needs(
             for name, format in launch.kernel.formats.items()
             if name in launch.shapes
         }
-        for key in (_key(*each) for each in _arrays(launch.graph)):
+        for block, array in _arrays(launch.graph):
+            key = _key(block, array)
             # A constant has one value.
             bound = bounds[key[0]][key[1:]] if key[0] in bounds else 1
-            rows[key] = max(rows.get(key, 1), min(bound, config.array_words))
+            room = config.rows_of(block.name, array.name)
+            rows[key] = max(rows.get(key, 1), min(bound, room))
             uses[key] = uses.get(key, (number, 0))[0], number + 1
     return rows, uses
 

@@ -89,6 +89,32 @@ def test_runs_follow_each_other(memory):
     assert product(driver) == {}
 
 
+@pytest.mark.parametrize("memory", [{}, SHARED, LINES], ids=["local", "shared", "lines"])
+def test_arrays_of_different_sizes(memory):
+    """The writer's coordinates are one too few for the second product; segments are few for all."""
+    sizes = {"b_seg": 1, "c_seg": 1, "write_seg": 1, "write_crd": 3, "b_crd": len(B), "vals": 100}
+    driver, _ = machine(small(INTERSECTION, arrays=sizes, **memory))
+    load_vectors(driver, B, C)
+    assert driver.run(max_cycles=1000) == DONE
+    assert product(driver) == {4: 20, 9: 12, 20: 110}
+    load_vectors(driver, B, {at: 1 for at in B})
+    with pytest.raises(AcceleratorError) as caught:
+        driver.run(max_cycles=1000)
+    blocks = [block.name for block in INTERSECTION.blocks]
+    assert caught.value.status.cause == ErrorCause.FAULT
+    assert blocks[caught.value.status.detail] == "write"
+
+
+def test_a_segment_may_not_end_behind_its_coordinates_nor_be_behind_the_others():
+    driver, _ = machine(small(INTERSECTION, arrays={"b_seg": 1, "b_crd": 4}))
+    load_vectors(driver, {1: 1, 2: 2, 3: 3, 4: 4}, C)
+    assert driver.run(max_cycles=1000) == DONE
+    driver.write_window("b_seg", np.array([[0, 5]]))
+    with pytest.raises(AcceleratorError) as caught:
+        driver.run(max_cycles=1000)
+    assert caught.value.status == Status(busy=False, done=False, cause=ErrorCause.FAULT, detail=1)
+
+
 def test_an_empty_setting_window_is_there_all_the_same():
     driver, _ = machine(small(INTERSECTION))
     assert driver.read_window("settings", 0, 1).tolist() == [[0]]

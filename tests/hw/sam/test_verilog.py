@@ -38,6 +38,8 @@ CONFIGS: dict[str, tuple[Graph | None, dict[str, Any]]] = {
         {"memory": "lines", "memory_channels": 1, "line_bytes": 8, "port_lines": 2}
         | {"prefetch_lines": 0, "memory_latency": 2, "memory_in_flight": 2},
     ),
+    "sized": (INTERSECTION, {"arrays": {"b": 1, "write_seg": 2, "write_crd": 77, "vals": 300}}),
+    "sized_fabric": (None, {"fabric": POOL, "arrays": {"arrayvals_0": 5, "fiberlookup_1_seg": 1}}),
     "uncounted": (INTERSECTION, {"counters": False}),
     "fabric": (None, {"fabric": POOL | {"valwrite": 1, "reduce_add": 1}}),
     "shared_fabric": (None, {"fabric": POOL, "memory": "shared", "memory_latency": 1}),

@@ -30,7 +30,13 @@ def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, Mode
     """
     one = loaded(config, image)
     placed = {name: rows for name, (_, rows) in one.places.of.items()} if one.places else {}
-    limits = Limits(config.index_bits, config.array_words, config.accumulator_words, placed)
+    limits = Limits(
+        config.index_bits,
+        config.array_words,
+        config.accumulator_words,
+        placed,
+        config.arrays or {},
+    )
     return one.graph, run_graph(one.graph, config.format, one.arrays, one.settings, limits)
 
 

@@ -304,7 +304,7 @@ class _Layout:
             if array.writes:
                 self._written[name] = port
                 s[port + layout.CAPACITY] = 1 << 40
-                most = min(config.array_words, (1 << config.index_bits) - 1)
+                most = min(config.rows_of(block.name, array.name), (1 << config.index_bits) - 1)
                 s[port + layout.LOADED] = min(most, self._places.get(name, (0, most))[1])
                 s[port + layout.BUFFER_WORDS] = BUFFER_WORDS
                 s[port + layout.BUFFER] = self._words(np.zeros(BUFFER_WORDS + 1, np.uint32))
