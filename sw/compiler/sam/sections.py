@@ -116,7 +116,7 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
             raise ProgramError(f"section 'plan': {error}") from error
         if quantities.get("fabric") is not None:
             names = [field.name for field in fields(SamConfig)]
-            config = SamConfig.from_dict({name: quantities[name] for name in names})
+            config = SamConfig.from_dict({name: launch.config[name] for name in names})
             encoded = encode_fabric(graph, config)
             if not np.array_equal(encoded.words, sections["configuration"]):
                 raise ProgramError("section 'configuration': does not match the plan's graph")

@@ -82,10 +82,16 @@ def loaded(config: SamConfig, image: Mapping[str, Rows]) -> LoadedGraph:
     places = places_in(config, image)
     memory = image if places is None else places.from_memory(image, words)
     arrays = {name: _loaded(memory.get(name), count) for name, count in words.items()}
+    return LoadedGraph(graph, arrays, settings_in(config, graph, image), places)
+
+
+def settings_in(
+    config: SamConfig, graph: Graph, image: Mapping[str, Rows]
+) -> dict[tuple[str, str], int]:
+    """The settings of ``image`` by block and setting, of a fabric by unit."""
     names = settings_of(graph.blocks) if config.fabric is None else settings_rows(config)
     values = _loaded(image.get("settings"), 1)
-    settings = {name: int(row[0]) for name, row in zip(names, values, strict=False)}
-    return LoadedGraph(graph, arrays, settings, places)
+    return {name: int(row[0]) for name, row in zip(names, values, strict=False)}
 
 
 def graph_in(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
