@@ -16,6 +16,7 @@ from bench.fuseflow_parts import (
     kernels,
     lanes,
     layer,
+    memory,
     models,
     orders,
     page,
@@ -37,6 +38,7 @@ main = Benchmark(
         "decoder": decoder,
         "lanes": lanes,
         "fusion": fusion,
+        "memory": memory,
         "structure": structure,
         "heuristic": heuristic,
         "search": search,
@@ -55,6 +57,7 @@ main = Benchmark(
     decoder    attention of a decoder from PyTorch, fused and not
     lanes      products with one loop or two dealt to 1 to 64 lanes
     fusion     models with dense features, by what shares a graph, estimated
+    memory     some of these in local memories and behind channels of lines, estimated
     structure  graphs that were made up, by sparsity and structure, estimated
     heuristic  estimates from 256 rows, and from sparsities alone, against runs
     search     schedules found by estimates: what is left out is worse
