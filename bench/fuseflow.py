@@ -17,6 +17,7 @@ from bench.fuseflow_parts import (
     kernels,
     lanes,
     layer,
+    memory,
     models,
     orders,
     page,
@@ -39,6 +40,7 @@ main = Benchmark(
         "lanes": lanes,
         "blocks": blocks,
         "fusion": fusion,
+        "memory": memory,
         "structure": structure,
         "heuristic": heuristic,
         "search": search,
@@ -58,6 +60,7 @@ main = Benchmark(
     lanes      products with one loop or two dealt to 1 to 64 lanes
     blocks     attention with blocks of 2 to 64 values, against one value at a time
     fusion     models with dense features, by what shares a graph, estimated
+    memory     some of these in local memories and behind channels of lines, estimated
     structure  graphs that were made up, by sparsity and structure, estimated
     heuristic  estimates from 256 rows, and from sparsities alone, against runs
     search     schedules found by estimates: what is left out is worse

@@ -42,7 +42,8 @@ def run_figures(device: Device, program: Program, result: Result[Any]) -> dict[s
     """Values of ``METRICS`` of a run."""
     figures = device.target.presenter.figures(program, result)
     longest = sum(longest_stream(run.launch, run.finished.counters) for run in result.launches)
-    assert result.cycles is not None and figures.bytes is not None
+    assert result.cycles is not None
+    assert figures.operations is not None and figures.bytes is not None
     return {
         "launches": len(result.launches),
         "cycles": result.cycles,

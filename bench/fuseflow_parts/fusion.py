@@ -108,7 +108,7 @@ def measure(job: Job) -> dict[str, Any]:
     """Values of ``METRICS``."""
     with Device(job.configuration(), "model") as device:
         workload = device.workload(source(job))
-        program = device.compile(workload, fuse=job.variant, schedule=_pruned(job.network))
+        program = device.compile(workload, fuse=job.variant, schedule=pruned(job.network))
         found = estimate(program, workload.inputs, ROWS.get(job.network, DEFAULT_ROWS))
         values = {
             "estimate": found.cycles,
@@ -145,7 +145,7 @@ def source(job: Job) -> Any:
     return module, (adjacency, torch.rand(features.shape))
 
 
-def _pruned(network: str) -> Schedule | None:
+def pruned(network: str) -> Schedule | None:
     """Weights stored without their zeros; an autoencoder's are so already, a decoder's dense."""
     layers = {GCN: ("conv1", "conv2"), GRAPHSAGE: ("self1", "neigh1", "self2", "neigh2")}
     if network not in layers:

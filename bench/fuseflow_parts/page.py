@@ -9,6 +9,7 @@ from bench.fuseflow_parts import (
     heuristic,
     kernels,
     lanes,
+    memory,
     models,
     search,
     structure,
@@ -111,6 +112,18 @@ INTROS = {
         f"of GPT-3 Small's, and BigBird's mask in blocks of {fusion.BLOCK}, element by element, "
         "where the paper has blocks. Cycles, operations and bytes are estimated (below), two "
         "models are run besides. *× none*: over those without fusion.",
+    ),
+    "memory": Intro(
+        "Memory of lines",
+        "GCN and GraphSAGE of the last section, with arrays in memories of their own, and in "
+        'memory off the chip (`memory = "lines"`, '
+        "[sam.md](../sam.md#memory)), as the paper's figures 12 and 14 have HBM2: "
+        f"{memory.CHANNELS} channels, each of which has a line of {memory.LINE_BYTES} bytes in "
+        f"{memory.LINE_CYCLES} cycles, 256 bytes a cycle together; {memory.LATENCY} cycles to an "
+        f"answer; ports that keep {memory.PORT_LINES} lines, ask for {memory.PREFETCH} ahead, and "
+        f"have {memory.IN_FLIGHT} rows under way. Estimated as above, one is run besides. *Bytes "
+        "of rows*: read and written by blocks, whatever lies between; *of lines*: what channels "
+        "move. *× as fast*: as without fusion in the same memory.",
     ),
     "structure": Intro(
         "Sparsity and structure",

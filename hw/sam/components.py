@@ -110,22 +110,29 @@ def skips(block: Block, config: SamConfig) -> bool:
 
 def _in_flight(config: SamConfig) -> int:
     """Reads of an array that a block may have under way: no fewer than a shared memory allows."""
-    return max(_FEW_IN_FLIGHT, config.memory_in_flight if config.memory == "shared" else 0)
+    return max(_FEW_IN_FLIGHT, 0 if config.memory == "local" else config.memory_in_flight)
 
 
 def _lookup(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
     if block["format"] == DENSE:
         return DenseLookup(config.index_bits)
     return CompressedLookup(
-        config.index_bits, skips(block, config), config.array_words, _in_flight(config)
+        config.index_bits,
+        skips(block, config),
+        config.rows_of(block.name, "crd"),
+        _in_flight(config),
+        config.rows_of(block.name, "seg"),
     )
 
 
 def _writer(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
     if block["format"] == DENSE:
         return DenseWriter(config.index_bits)
-    kind = BitvectorWriter if block["format"] == BITVECTOR else CompressedWriter
-    return kind(config.index_bits, config.array_words, block["keep_empty"])
+    if block["format"] == BITVECTOR:
+        rows = config.rows_of(block.name, "bv")
+        return BitvectorWriter(config.index_bits, rows, block["keep_empty"])
+    rows, segments = (config.rows_of(block.name, array) for array in ("crd", "seg"))
+    return CompressedWriter(config.index_bits, rows, block["keep_empty"], segments)
 
 
 def _accumulator(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
@@ -155,7 +162,7 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     "root": _of_width(Root),
     "fiberlookup": _lookup,
     "bitvectorlookup": lambda block, widths, config: BitvectorLookup(
-        config.index_bits, config.array_words, _in_flight(config)
+        config.index_bits, config.rows_of(block.name, "bv"), _in_flight(config)
     ),
     "bitvectorexpand": _of_width(BitvectorExpand),
     "bitvectorintersect": _of_width(BitvectorIntersect),
@@ -172,7 +179,7 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     "arrayvals": lambda block, widths, config: ArrayVals(
         config.index_bits,
         config.width,
-        config.array_words,
+        config.rows_of(block.name, "vals"),
         _in_flight(config),
         own_shape(block).words,
     ),
@@ -217,7 +224,8 @@ def _value_writer(
     block: Block, shapes: Mapping[str, ValueShape], config: SamConfig
 ) -> wiring.Component:
     places = shapes.get("val", ONE_WORD).places(own_shape(block))
-    return ValueWriter(config.number_format, config.index_bits, config.array_words, places)
+    rows = config.rows_of(block.name, "vals")
+    return ValueWriter(config.number_format, config.index_bits, rows, places)
 
 
 _OF_SHAPES: dict[str, Callable[[Block, Mapping[str, ValueShape], SamConfig], wiring.Component]] = {

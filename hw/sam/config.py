@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,33 @@ from gnarl.hw.sam.block_types import BITVECTOR_BITS, BV, REPSIG, VAL
 from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.token import LEVEL_BITS
 
-MEMORIES = ("local", "shared")
+MEMORIES = ("local", "shared", "lines")
+
+MOST_ROWS = 1 << 24
+"""Of an array."""
+
+LINE_WORD_BYTES = 4
+"""Bytes of a word in a memory of lines."""
+
+_POWERS_OF_TWO = (
+    "accumulator_words",
+    "memory_bandwidth",
+    "memory_channels",
+    "line_bytes",
+    "port_lines",
+)
+
+
+def size_name(arrays: Mapping[str, int] | None, block: str, array: str) -> str:
+    """The name in the field ``arrays`` that says how many rows an array has; "": none does."""
+    names = (f"{block}_{array}", block)
+    return next((name for name in names if name in (arrays or {})), "")
+
+
+def size_field(arrays: Mapping[str, int] | None, block: str, array: str) -> str:
+    """The field that says how many rows an array has."""
+    name = size_name(arrays, block, array)
+    return f"arrays.{name}" if name else "array_words"
 
 
 @dataclass(frozen=True)
@@ -36,6 +63,9 @@ class SamConfig(TargetConfig):
         cycles from the one that gives a token to the one in which its reader sees it: 1 or 2.
     array_words
         rows of each array: segments, coordinates, words of bitvectors, values.
+    arrays
+        rows of some arrays, in place of ``array_words``: by ``BLOCK_ARRAY``, such as
+        ``lookup_B_j_crd``, or by ``BLOCK``, for all of its arrays; of a fabric by units.
     accumulator_words
         sums that a sparse accumulator holds: a power of two.
     skip
@@ -43,15 +73,32 @@ class SamConfig(TargetConfig):
     alu_stages
         pipeline registers in an ALU, and in the adder of a reduction or an accumulator: 1 to 8.
     memory
-        ``local``: a memory for each array; ``shared``: one memory behind an arbiter.
+        ``local``: a memory for each array; ``shared``: one memory behind an arbiter; ``lines``: a
+        memory of lines, as off the chip, with buffers in front of it.
     local_latency
         cycles from a request to its answer, in a memory of an array's own: 1 or 2.
     memory_latency
-        cycles from a request to its answer, in a shared memory: 1 to 256.
+        cycles from a request to its answer, in a shared memory, or of a line in a memory of lines:
+        1 to 256, of lines at least 2.
     memory_bandwidth
         requests that a shared memory serves in a cycle, each in a bank of its own: 1, 2, 4 or 8.
     memory_in_flight
-        requests that a block may have under way in a shared memory: 1 to 64.
+        requests that a block may have under way in a shared memory, or for rows in a memory of
+        lines: 1 to 64, of lines at least 2.
+    memory_channels
+        channels of a memory of lines, which take turns with lines: a power of two up to 32.
+    line_bytes
+        bytes of a line: a power of two from 8 to 256.
+    line_cycles
+        cycles for which a line that is read or written has its channel: 1 to 64.
+    port_lines
+        lines that an array's port keeps of a memory of lines: a power of two from 2 to 64.
+    prefetch_lines
+        lines that a port asks for ahead of those that are read one after the other: fewer than
+        ``port_lines``.
+    counters
+        counts tokens, operations, reads, lines and stalls of a run; what writers have written is
+        counted in any case.
     expression
         what the graph was compiled from, if it was; see ``gnarl.sw.compiler.sam``.
     graph
@@ -65,6 +112,7 @@ class SamConfig(TargetConfig):
     queue_depth: int = 32
     stream_latency: int = 1
     array_words: int = 1 << 18
+    arrays: dict[str, int] | None = None
     accumulator_words: int = 1 << 17
     skip: bool = True
     alu_stages: int = 1
@@ -73,6 +121,12 @@ class SamConfig(TargetConfig):
     memory_latency: int = 4
     memory_bandwidth: int = 2
     memory_in_flight: int = 8
+    memory_channels: int = 8
+    line_bytes: int = 64
+    line_cycles: int = 2
+    port_lines: int = 4
+    prefetch_lines: int = 1
+    counters: bool = True
     expression: str = ""
     graph: Graph | None = None
     fabric: dict[str, int] | None = None
@@ -89,22 +143,29 @@ class SamConfig(TargetConfig):
                 ("index_bits", 8, 32),
                 ("queue_depth", 2, 1024),
                 ("stream_latency", 1, 2),
-                ("array_words", 16, 1 << 24),
+                ("array_words", 16, MOST_ROWS),
                 ("accumulator_words", BITVECTOR_BITS, 1 << 22),
                 ("alu_stages", 1, 8),
                 ("local_latency", 1, 2),
                 ("memory_latency", 1, 256),
                 ("memory_bandwidth", 1, 8),
                 ("memory_in_flight", 1, 64),
+                ("memory_channels", 1, 32),
+                ("line_bytes", 8, 256),
+                ("line_cycles", 1, 64),
+                ("port_lines", 2, 64),
+                ("prefetch_lines", 0, 63),
             ),
         )
-        for name in ("accumulator_words", "memory_bandwidth"):
+        for name in _POWERS_OF_TWO:
             value = getattr(self, name)
             if isinstance(value, int) and value > 0 and value & (value - 1):
                 wrong.append(Violation(name, f" = {value}: must be a power of two"))
+        if not wrong:
+            wrong += self._line_violations()
         wrong += [
             *format_violations(self, "format"),
-            *flag_violations(self, ["skip"]),
+            *flag_violations(self, ["skip", "counters"]),
             *choice_violations(self, "memory", MEMORIES),
         ]
         if not isinstance(self.expression, str):
@@ -112,8 +173,40 @@ class SamConfig(TargetConfig):
         if self.fabric is not None and not isinstance(self.fabric, dict):
             problem = f" = {quoted(self.fabric)}: must be a table of types and numbers of units"
             wrong.append(Violation("fabric", problem))
+        wrong += self._size_violations()
         if self.graph is not None and self.fabric is not None:
             wrong.append(Violation("fabric", ": a configuration has a graph or a fabric, not both"))
+        return wrong
+
+    def _size_violations(self) -> list[Violation]:
+        if self.arrays is None:
+            return []
+        if not isinstance(self.arrays, dict):
+            problem = f" = {quoted(self.arrays)}: must be a table of arrays or blocks and rows"
+            return [Violation("arrays", problem)]
+        return [
+            Violation(
+                "arrays",
+                f".{name} = {quoted(rows)}: must be a whole number from 1 to {MOST_ROWS}",
+            )
+            for name, rows in self.arrays.items()
+            if not isinstance(rows, int) or isinstance(rows, bool) or not 1 <= rows <= MOST_ROWS
+        ]
+
+    def rows_of(self, block: str, array: str) -> int:
+        """Rows of an array of a block, or of a unit of a fabric."""
+        return (self.arrays or {}).get(size_name(self.arrays, block, array), self.array_words)
+
+    def _line_violations(self) -> list[Violation]:
+        wrong = []
+        if self.prefetch_lines >= self.port_lines:
+            problem = f" = {self.prefetch_lines}: must be below port_lines, which is "
+            wrong.append(Violation("prefetch_lines", f"{problem}{self.port_lines}"))
+        if self.memory == "lines":
+            for name in ("memory_latency", "memory_in_flight"):
+                if getattr(self, name) < 2:
+                    problem = f" = {getattr(self, name)}: must be at least 2 for a memory of lines"
+                    wrong.append(Violation(name, problem))
         return wrong
 
     @classmethod
@@ -129,6 +222,11 @@ class SamConfig(TargetConfig):
     @property
     def number_format(self) -> NumberFormat:
         return parse_format(self.format)
+
+    @property
+    def line_words(self) -> int:
+        """Words of 32 bits in a line."""
+        return self.line_bytes // LINE_WORD_BYTES
 
     @property
     def width(self) -> int:

@@ -256,7 +256,15 @@ def test_a_configuration_file_of_ones_own(tmp_path: Path, operands: list[str]) -
     assert computed("X", PRODUCT, *operands, config=path) == (B @ C).tolist()
 
 
-OVERRIDES = ["format=fixed16.8", "format=bfloat16", "skip=false", "memory=shared", "index_bits=16"]
+OVERRIDES = [
+    "format=fixed16.8",
+    "format=bfloat16",
+    "skip=false",
+    "memory=shared",
+    "memory=lines",
+    "counters=false",
+    "index_bits=16",
+]
 
 
 @pytest.mark.parametrize("override", OVERRIDES)
@@ -264,6 +272,28 @@ def test_overrides(operands: list[str], override: str) -> None:
     assert computed("X", PRODUCT, *operands, "--set", override) == (B @ C).tolist()
     report = run(PRODUCT, *operands, "--set", override)
     assert list(report["overrides"]) == [override.partition("=")[0]]
+
+
+def test_what_is_not_counted_is_not_0(tmp_path: Path, operands: list[str]) -> None:
+    override = ("--set", "counters=false")
+    report, counting = run(PRODUCT, *operands, *override), run(PRODUCT, *operands)
+    for name in ("ops", "ops_per_cycle", "bytes", "intensity", "utilisation"):
+        assert report[name] is None
+        assert counting[name] > 0
+    assert report["cycles"] == counting["cycles"]
+    assert report["counters"] == {
+        name: counting["counters"][name]
+        for name in ("write_X_i_fibers", "write_X_i_entries")
+        + ("write_X_j_fibers", "write_X_j_entries", "write_X_vals_entries")
+    }
+    assert "longest_stream" not in report["statistics"]
+    page = gnarl("run", CONFIG, PRODUCT, *operands, "--backend", "model", *override).stdout
+    assert "operations: not counted" in page
+    assert "counters = false: operations, tokens, stalls, and what memories moved are not" in page
+    assert "0 operations" not in page
+    # A picture is of a simulation then.
+    run(PRODUCT, *operands, *override, "--timeline", tmp_path / "x.png")
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_timeline_and_nothing_else_is_written(tmp_path: Path, operands: list[str]) -> None:

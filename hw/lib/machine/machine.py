@@ -52,19 +52,18 @@ class Core(wiring.Component):
         self,
         m: Module,
         faults: FaultRecorder,
-        events: Counters,
+        events: Counters | None,
         values: Iterable[Value] = (),
         cycle_bits: int = 64,
     ) -> RunControl:
         """Puts run control, ``faults`` and ``events`` into ``m``, behind the host's registers.
 
         A run ends with the first fault, or at the host's limit, which is an error, too.
-        The counters of the memory map are those of ``events``, whose ``happens`` counts during a
-        run, and behind them ``values``. ``cycle_bits`` hold the cycles of any run.
+        The counters of the memory map are those of ``events``, if there are any, whose ``happens``
+        counts during a run, and behind them ``values``. ``cycle_bits`` hold the cycles of any run.
         """
         m.submodules.control = control = RunControl(cycle_bits, self.memory_map.limit_bits)
         m.submodules.faults = faults
-        m.submodules.counters = events
         m.d.comb += [
             control.start.eq(self.start),
             control.stop.eq(self.stop),
@@ -74,15 +73,20 @@ class Core(wiring.Component):
             control.error.eq((faults.cause != 0) | control.expired),
             faults.watch.eq(control.busy),
             faults.clear.eq(self.clear),
-            events.watch.eq(control.busy),
-            events.clear.eq(control.begin | self.clear),
             self.busy.eq(control.busy),
             self.done.eq(control.done),
             self.cause.eq(Mux(control.expired, CommonCause.CYCLE_LIMIT, faults.cause)),
             self.detail.eq(Mux(control.expired, 0, faults.detail)),
             self.cycles.eq(control.cycles),
         ]
-        counts = [*(events.o[event] for event in range(len(events.happens))), *values]
+        counts = list(values)
+        if events is not None:
+            m.submodules.counters = events
+            m.d.comb += [
+                events.watch.eq(control.busy),
+                events.clear.eq(control.begin | self.clear),
+            ]
+            counts = [*(events.o[event] for event in range(len(events.happens))), *counts]
         for name, value in zip(self.memory_map.counters, counts, strict=True):
             m.d.comb += self.counters[name].eq(value)
         return control

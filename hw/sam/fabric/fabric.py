@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 from gnarl.hw.lib.stream.queue import Queue
 from gnarl.hw.sam.components import check_block
-from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.config import SamConfig, size_name
 from gnarl.hw.sam.datapath import Datapath
 from gnarl.hw.sam.fabric.encoding import fields, pool, sources
 from gnarl.hw.sam.fabric.unit import FabricUnit
@@ -41,7 +41,8 @@ class Fabric(Datapath):
         kinds = pool(self.config)
         units: dict[str, Any] = {}
         for name, kind in kinds.items():
-            units[name] = FabricUnit(kind, self.config)
+            sizes = (size_name(self.config.arrays, name, array.name) for array in kind.arrays)
+            units[name] = FabricUnit(kind, self.config, name if any(sizes) else "")
             m.submodules[name] = units[name]
         self.connect_units(m, list(units.values()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from amaranth.hdl import Module, Value
@@ -32,13 +33,16 @@ class FabricUnit(Instanced):
     Variants that differ in an operation only are one component. Those that are not at work get no
     tokens, and nothing that they offer leaves the unit.
 
+    Parameters: ``kind``; ``config``; ``name`` of the unit where its arrays have sizes of their own.
+
     Members: ``variant`` in: its number from 1, 0 for none, the same during a run; all inputs,
     outputs, settings, counts and memory ports that a variant has, by their names; ``fault`` out;
     and ``done`` out, if it is a writer, 1 also while none is at work.
     """
 
-    def __init__(self, kind: UnitType, config: SamConfig) -> None:
+    def __init__(self, kind: UnitType, config: SamConfig, name: str = "") -> None:
         self._kind = kind
+        self._name = name
         self._config = config
         self._widths = {
             port.name: port_width(port, config)
@@ -108,7 +112,7 @@ class FabricUnit(Instanced):
                 for port in block.inputs.values()
                 if not port.optional or port.name in variant.fed
             }
-            part = component(block, widths, config)
+            part = component(replace(block, name=self._name or block.name), widths, config)
             m.submodules[f"variant_{number}"] = part
             parts.append((self.variant == number, part))
         return parts

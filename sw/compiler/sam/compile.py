@@ -13,6 +13,7 @@ from gnarl.hw.lib.errors import CapacityError, ConfigError, GnarlError, Violatio
 from gnarl.hw.sam.block_types import BITVECTOR_BITS
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
+from gnarl.hw.sam.memory_map import require_arrays, units_of
 from gnarl.sw.compiler.passes import Pass, PassError, Trace, run_passes, text_of
 from gnarl.sw.compiler.sam.check import require_supported
 from gnarl.sw.compiler.sam.dot_write import plan_dot
@@ -142,7 +143,7 @@ def _program_of_one(name: str, config: SamConfig, state: SamState, plan: Plan) -
             "plan": encode(replace(plan, graph=state.graph)),
             "configuration": state.launches[0].words,
             "parameters": encode_parameters({}),
-            "places": own_places(config) if config.memory == "shared" else NO_PLACES,
+            "places": NO_PLACES if config.memory == "local" else own_places(config),
         },
         schema=SAM_SCHEMA,
     )
@@ -229,23 +230,47 @@ def _machines(
     """Each launch with its machine, and the places of that one's arrays."""
     regions = [(each, each.region) for each in state.launches if each.region is not None]
     if config.fabric is None:
+        known: set[str] = set()
         for each, region in regions:
-            own = _with_graph(config, each.graph, program_text(region.kernel.program))
-            yield each, own, own_places(own) if own.memory == "shared" else NO_PLACES
+            sizes = _sizes_of(config, each.graph)
+            known |= sizes.keys()
+            text = program_text(region.kernel.program)
+            own = _with_graph(replace(config, arrays=sizes or None), each.graph, text)
+            yield each, own, NO_PLACES if own.memory == "local" else own_places(own)
+        if config.arrays and (unknown := config.arrays.keys() - known):
+            raise ConfigError(
+                [
+                    Violation("arrays", f".{name}: no launch has such an array")
+                    for name in sorted(unknown)
+                ]
+            )
         return
     found = [NO_PLACES] * len(regions)
-    if config.memory == "shared":
+    if config.memory != "local":
         placed = [PlacedLaunch(each.graph, region.kernel, shapes) for each, region in regions]
         found = places(config, placed)
     for (each, _), one in zip(regions, found, strict=True):
         yield each, config, one
 
 
+def _sizes_of(config: SamConfig, graph: Graph) -> dict[str, int]:
+    """Those of the sizes of arrays that are of a graph's."""
+    names = {
+        name
+        for block in graph.blocks
+        for array in block.arrays
+        for name in (block.name, f"{block.name}_{array.name}")
+    }
+    return {name: rows for name, rows in (config.arrays or {}).items() if name in names}
+
+
 def _with_graph(config: SamConfig, graph: Graph, text: str) -> SamConfig:
     """The configuration of a machine of one graph, which computes what ``text`` says."""
     _require_index_bits(graph, config)
     require_supported(graph, config)
-    return replace(config, expression=text, graph=graph)
+    made = replace(config, expression=text, graph=graph)
+    require_arrays(made, units_of(made))
+    return made
 
 
 def _statistics(graph: Graph) -> dict[str, int]:
@@ -269,6 +294,7 @@ def resolve(config: SamConfig) -> SamConfig:
         from gnarl.hw.sam.fabric.encoding import pool
 
         pool(config)
+        require_arrays(config, units_of(config))
     if not config.expression or config.graph is not None or config.fabric is not None:
         return config
     try:
@@ -276,7 +302,9 @@ def resolve(config: SamConfig) -> SamConfig:
     except WorkloadError as error:
         problem = f" = {config.expression!r}: {error}"
         raise ConfigError([Violation("expression", problem)]) from error
-    return replace(config, graph=graph)
+    made = replace(config, graph=graph)
+    require_arrays(made, units_of(made))
+    return made
 
 
 def _verified_texts(state: SamState, options: SamOptions) -> dict[str, str]:

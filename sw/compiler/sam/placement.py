@@ -15,6 +15,7 @@ from gnarl.hw.lib.errors import ProgramError
 from gnarl.hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, COMPRESSED, Array
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block, Graph
+from gnarl.hw.sam.memory.line_placement import all_lines, lines_of
 from gnarl.hw.sam.memory.placement import MemoryRows, in_turn
 from gnarl.hw.sam.memory_map import array_windows
 from gnarl.sw.workloads.einsum.kernel import Kernel
@@ -41,14 +42,16 @@ class PlacedLaunch:
 
 
 def places(config: SamConfig, launches: Sequence[PlacedLaunch]) -> list[np.ndarray]:
-    """For each launch on one machine with a shared memory, base and rows of each of its arrays:
-    uint32 [arrays, 2], in the order of ``arrays_of``; 0 for those not in use.
+    """For each launch on one machine whose arrays share a memory, base and rows of each of its
+    arrays: uint32 [arrays, 2], in the order of ``arrays_of``; 0 for those not in use. In a memory
+    of lines a base is a line.
 
     An array of a tensor has one place, in all launches and at all blocks. If the memory is too
     small for all of the program's, places are free again after the last launch that needs them; if
     it is too small for that, each array of a launch has a place of its own, and tensors move.
     """
     windows = array_windows(config)
+    room = _Room(config)
     rows, uses = _needs(config, launches)
     written = {
         _key(block, array)
@@ -58,7 +61,7 @@ def places(config: SamConfig, launches: Sequence[PlacedLaunch]) -> list[np.ndarr
     }
     always = dict.fromkeys(uses, (0, len(launches)))
     for lives in (always, uses):
-        found = _packed(rows, lives, written, MemoryRows.of(windows))
+        found = _packed(rows, lives, written, room)
         if found is not None:
             break
     else:
@@ -79,26 +82,53 @@ def require_places(config: SamConfig, places: np.ndarray) -> None:
     windows = array_windows(config)
     if places.shape != (len(windows), 2):
         raise ProgramError(f"places are {list(places.shape)}: must be {[len(windows), 2]}")
-    memory = MemoryRows.of(windows)
+    room = _Room(config)
     for window, (base, rows) in zip(windows, places.tolist(), strict=True):
-        first = memory.first(window.words)
-        end = memory.pairs if window.words == 2 else memory.all
-        if rows and not first <= base <= end - rows:
+        first, end = room.part(window.words)
+        units = room.units(window.words, rows)
+        if rows and not first <= base <= end - units:
             raise ProgramError(
-                f"places: array {window.name}: rows {base} to {base + rows - 1}: must be within "
-                f"{first} and {end - 1}"
+                f"places: array {window.name}: {room.unit}s {base} to {base + units - 1}: must be "
+                f"within {first} and {end - 1}"
             )
 
 
 def own_places(config: SamConfig) -> np.ndarray:
     """Places of arrays that each have their own, with room for their windows, one behind the other:
     uint32 [arrays, 2]."""
-    windows = array_windows(config)
+    windows, room = array_windows(config), _Room(config)
     found, base = np.zeros((len(windows), 2), np.uint32), 0
     for number in in_turn(windows):
         found[number] = base, windows[number].rows
-        base += windows[number].rows
+        base += room.units(windows[number].words, windows[number].rows)
     return found
+
+
+class _Room:
+    """Units of a memory that arrays share: rows, those of two words first, or lines.
+
+    ``unit``: what it is called.
+    """
+
+    def __init__(self, config: SamConfig) -> None:
+        windows = array_windows(config)
+        self._windows = {window.words: window for window in windows}
+        self._line_words = config.line_words
+        self._lines = all_lines(windows, self._line_words) if config.memory == "lines" else None
+        self._rows = MemoryRows.of(windows)
+        self.unit = "row" if self._lines is None else "line"
+
+    def part(self, words: int) -> tuple[int, int]:
+        """The first unit for arrays with so many words a row, and the one behind the last."""
+        if self._lines is not None:
+            return 0, self._lines
+        return self._rows.first(words), self._rows.pairs if words == 2 else self._rows.all
+
+    def units(self, words: int, rows: int) -> int:
+        """Units that so many rows take."""
+        if self._lines is None:
+            return rows
+        return lines_of(self._windows[words], rows, self._line_words)
 
 
 def _arrays(graph: Graph) -> list[tuple[Block, Array]]:
@@ -122,10 +152,12 @@ def _needs(
             for name, format in launch.kernel.formats.items()
             if name in launch.shapes
         }
-        for key in (_key(*each) for each in _arrays(launch.graph)):
+        for block, array in _arrays(launch.graph):
+            key = _key(block, array)
             # A constant has one value.
             bound = bounds[key[0]][key[1:]] if key[0] in bounds else 1
-            rows[key] = max(rows.get(key, 1), min(bound, config.array_words))
+            room = config.rows_of(block.name, array.name)
+            rows[key] = max(rows.get(key, 1), min(bound, room))
             uses[key] = uses.get(key, (number, 0))[0], number + 1
     return rows, uses
 
@@ -155,28 +187,28 @@ def _packed(
     rows: Mapping[Key, int],
     lives: Mapping[Key, Life],
     written: Collection[Key],
-    memory: MemoryRows,
+    room: _Room,
 ) -> dict[Key, int] | None:
-    """The first row of each array, so that none lies over another that lives at the same time;
+    """The first unit of each array, so that none lies over another that lives at the same time;
     ``None`` if the memory is too small.
 
     What is only read goes to the lowest place that is free, what is written to the highest, so that
     a host that forgets what lies near to what a launch writes forgets little.
     """
     found: dict[Key, int] = {}
-    for words, room in ((2, memory.pairs), (1, memory.words)):
-        start, end = memory.first(words), memory.first(words) + room
-        taken: list[tuple[int, int, Life]] = []
-        for key in (key for key in rows if _words(key) == words):
-            count = rows[key]
-            base = end - count if key in written else start
-            for first, last, life in sorted(taken, reverse=key in written):
-                if _overlap(life, lives[key]) and base < last and first < base + count:
-                    base = first - count if key in written else last
-            if not start <= base <= end - count:
-                return None
-            taken.append((base, base + count, lives[key]))
-            found[key] = base
+    parts: dict[tuple[int, int], list[tuple[int, int, Life]]] = {}
+    for key in sorted(rows, key=lambda key: -_words(key)):
+        start, end = part = room.part(_words(key))
+        taken = parts.setdefault(part, [])
+        count = room.units(_words(key), rows[key])
+        base = end - count if key in written else start
+        for first, last, life in sorted(taken, reverse=key in written):
+            if _overlap(life, lives[key]) and base < last and first < base + count:
+                base = first - count if key in written else last
+        if not start <= base <= end - count:
+            return None
+        taken.append((base, base + count, lives[key]))
+        found[key] = base
     return found
 
 

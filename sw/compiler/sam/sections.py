@@ -116,7 +116,7 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
             raise ProgramError(f"section 'plan': {error}") from error
         if quantities.get("fabric") is not None:
             names = [field.name for field in fields(SamConfig)]
-            config = SamConfig.from_dict({name: quantities[name] for name in names})
+            config = SamConfig.from_dict({name: launch.config[name] for name in names})
             encoded = encode_fabric(graph, config)
             if not np.array_equal(encoded.words, sections["configuration"]):
                 raise ProgramError("section 'configuration': does not match the plan's graph")
@@ -147,7 +147,7 @@ def _check(launch: Launch, quantities: Mapping[str, Any]) -> None:
 def _check_places(launch: Launch) -> None:
     """Raises ``ProgramError`` unless arrays lie in the memory that they share, if they do."""
     config, places = SamConfig.from_dict(launch.config), launch.sections["places"]
-    if config.memory == "shared":
+    if config.memory != "local":
         require_places(config, places)
     elif len(places):
         raise ProgramError("section 'places': must be empty: arrays share no memory")

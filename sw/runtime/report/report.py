@@ -36,7 +36,8 @@ JSON_FIELDS = {
     "digest": "of the configuration with all fields: SHA-256, hexadecimal",
     "overrides": "object: fields changed by `--set`",
     "cycles": "from start to done, by the machine's own counter; null where it has none (cuda)",
-    "ops": "two-operand operations that the program executes, equal ones merged",
+    "ops": "two-operand operations that the program executes, equal ones merged; null where the "
+    "machine has no counters of them (sam)",
     "ops_per_cycle": "`ops` over `cycles`; null without cycles",
     "bytes": "bytes of the words that the program's launches read and wrote in the machine's "
     "memories (sam); null for others",
@@ -75,9 +76,11 @@ JSON_FIELDS = {
     "microseconds that each feature adds, which with the longest block's make `us`",
     "launches": "object: `cycles` and `counters` of each launch, in order, by its name; and, where "
     "the target tells (sam), `ops`, `bytes`, `intensity`, the `tensor_bytes` of each tensor, an "
-    "object, the tokens of its `longest_stream`, with a shared memory the `memory_cycles` that its "
-    "requests take, as no run is shorter, with lanes `lane_imbalance`, the tokens of the fullest "
-    "over the mean of the worst loop, and `bounded_by`: the stream's name, or `memory` where that "
+    "object, with a memory of lines the `line_bytes` of all lines that were moved and the "
+    "`tensor_line_bytes` of each tensor's, the tokens of its `longest_stream`, with a memory that "
+    "arrays share the `memory_cycles` that its requests take, as no run is shorter, with lanes "
+    "`lane_imbalance`, the tokens of the fullest over the mean of the worst loop, and "
+    "`bounded_by`: the stream's name, or `memory` where that "
     "takes longer",
 }
 """What each field of the JSON object is."""
@@ -140,7 +143,7 @@ class Figures:
     """What a report says of a run.
 
     operations
-        that the run executed.
+        that the run executed; ``None`` where they were not counted.
     unit, capacity
         what computes, in the plural, and how many there are; none: 0.
     statistics
@@ -159,7 +162,7 @@ class Figures:
         figures of each launch by their names, by its name, where the target tells.
     """
 
-    operations: int
+    operations: int | None
     unit: str = ""
     capacity: int = 0
     statistics: Mapping[str, int] = field(default_factory=dict)
@@ -171,9 +174,9 @@ class Figures:
     launches: Mapping[str, Mapping[str, LaunchFigure]] = field(default_factory=dict)
 
 
-def intensity(operations: int, bytes: int | None) -> float | None:
-    """Operations for each byte; ``None`` where there are no bytes."""
-    return operations / bytes if bytes else None
+def intensity(operations: int | None, bytes: int | None) -> float | None:
+    """Operations for each byte; ``None`` where there are no bytes, or neither was counted."""
+    return operations / bytes if bytes and operations is not None else None
 
 
 @dataclass(frozen=True)
@@ -226,7 +229,8 @@ class Report:
 
     @property
     def ops_per_cycle(self) -> float | None:
-        return None if self.cycles is None else self.figures.operations / self.cycles
+        operations = self.figures.operations
+        return None if self.cycles is None or operations is None else operations / self.cycles
 
     @property
     def intensity(self) -> float | None:
@@ -236,9 +240,10 @@ class Report:
     @property
     def utilisation(self) -> float | None:
         """Share of the units that compute in the mean cycle, 0 to 1."""
-        if self.cycles is None or not self.figures.capacity:
+        operations, capacity = self.figures.operations, self.figures.capacity
+        if self.cycles is None or operations is None or not capacity:
             return None
-        return self.figures.operations / (self.cycles * self.figures.capacity)
+        return operations / (self.cycles * capacity)
 
     @property
     def seconds_simulated(self) -> float:
@@ -329,9 +334,12 @@ class Report:
         return [*parts, Text()]
 
     def _summary(self) -> Text:
-        parts = [(f"{self.figures.operations:,}", " operations")]
+        operations = self.figures.operations
+        counted = "operations: not counted" if operations is None else f"{operations:,}"
+        parts = [(counted, "" if operations is None else " operations")]
         if self.cycles is not None:
             parts.insert(0, (f"{self.cycles:,}", " cycles"))
+        if self.ops_per_cycle is not None:
             parts.append((f"{self.ops_per_cycle:.2f}", " a cycle"))
         if self.utilisation is not None:
             parts.append((f"{100 * self.utilisation:.1f} %", f" of {self.figures.unit} busy"))

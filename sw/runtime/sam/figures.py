@@ -22,7 +22,13 @@ from gnarl.sw.runtime.report.report import Chart, Figures, LaunchFigure, intensi
 from gnarl.sw.runtime.report.timeline import Activity
 from gnarl.sw.runtime.sam.image import Operands, is_model
 from gnarl.sw.runtime.sam.lane_loads import RunLanes, run_lanes
-from gnarl.sw.runtime.sam.traffic import Traffic, stored_bytes, tensor_bytes, traffic
+from gnarl.sw.runtime.sam.traffic import (
+    Traffic,
+    stored_bytes,
+    tensor_bytes,
+    tensor_line_bytes,
+    traffic,
+)
 
 _SHOWN = 6
 
@@ -34,7 +40,9 @@ _TOKENS = "tokens: values", "tokens: coordinates, references"
 
 def drawn_counters(launch: Launch) -> list[str]:
     """Counters that a picture needs in the course of a run: tokens of the graph's streams, and
-    operations."""
+    operations; none of a machine without counters."""
+    if not SamConfig.from_dict(launch.config).counters:
+        return []
     return [*map(_counter, graph_of(launch.sections).readers), *_operation_words(launch)]
 
 
@@ -83,9 +91,11 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
     accumulators take in; bytes are those of ``Traffic``, and ``made_bytes`` those of tensors that
     the host made between launches, as they are stored; ``lane_imbalance`` of a launch is that of
     ``LaneLoads``, of its worst loop. The tokens of a launch's longest stream bound its cycles, and
-    so do the requests of its memories.
+    so do the requests of its memories. Machines without counters leave all of that open.
     """
     runs = result.launches
+    if not all(SamConfig.from_dict(run.launch.config).counters for run in runs):
+        return _uncounted(program, runs)
     moved = {run.launch.name: _traffic(run) for run in runs}
     lanes = {
         run.launch.name: run_lanes(graph_of(run.launch.sections), run.finished.counters)
@@ -96,6 +106,9 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
         "longest_stream": sum(longest_stream(run.launch, run.finished.counters) for run in runs),
         "memory_cycles": sum(each.cycles for each in moved.values()),
     }
+    of_lines = [each.line_bytes for each in moved.values() if each.line_bytes is not None]
+    if of_lines:
+        statistics["line_bytes"] = sum(of_lines)
     made = _made_bytes(program, runs)
     if made:
         statistics["made_bytes"] = sum(made.values())
@@ -106,11 +119,32 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
         statistics,
         [*(_charts(runs[0]) if len(runs) == 1 else ()), _tensor_chart(runs)],
         bytes=sum(each.bytes for each in moved.values()),
-        remarks=[*_remarks(program), *_lane_remarks(lanes), *_made_remark(made)],
+        remarks=[
+            *_remarks(program),
+            *_lane_remarks(lanes),
+            *_made_remark(made),
+            *_line_remark(sum(each.bytes for each in moved.values()), of_lines),
+        ],
         launches={
             run.launch.name: _launch_figures(run, moved[run.launch.name], lanes[run.launch.name])
             for run in runs
         },
+    )
+
+
+def _uncounted(program: Program, runs: Sequence[LaunchRun[HostJob[Operands]]]) -> Figures:
+    """What is known where machines count nothing but what they write."""
+    made = _made_bytes(program, runs)
+    return Figures(
+        None,
+        "ALUs",
+        max(_alus(run.launch) for run in runs),
+        {**program.statistics, **({"made_bytes": sum(made.values())} if made else {})},
+        remarks=[
+            *_remarks(program),
+            *_made_remark(made),
+            "counters = false: operations, tokens, stalls, and what memories moved are not counted",
+        ],
     )
 
 
@@ -147,6 +181,13 @@ def _made_remark(made: Mapping[str, int]) -> Iterator[str]:
         )
 
 
+def _line_remark(bytes: int, of_lines: Sequence[int]) -> Iterator[str]:
+    """What moved in lines, against the ``bytes`` of rows."""
+    if of_lines:
+        times = sum(of_lines) / max(1, bytes)
+        yield f"memory: {sum(of_lines):,} bytes moved in lines, {times:.2f} times those of the rows"
+
+
 def _traffic(run: LaunchRun[HostJob[Operands]]) -> Traffic:
     return traffic(SamConfig.from_dict(run.launch.config), run.finished.counters)
 
@@ -171,18 +212,28 @@ def _launch_figures(
     counters, operations = run.finished.counters, _operations(run)
     streams = token_counters(_units(run.launch))
     longest = max(streams, key=counters.__getitem__)
-    is_shared = SamConfig.from_dict(run.launch.config).memory == "shared"
+    config = SamConfig.from_dict(run.launch.config)
     is_memory = moved.cycles > counters[longest]
     return {
         "ops": operations,
         "bytes": moved.bytes,
         "intensity": intensity(operations, moved.bytes),
         "tensor_bytes": _tensor_bytes(run),
+        **_line_figures(run, moved),
         "longest_stream": counters[longest],
-        **({"memory_cycles": moved.cycles} if is_shared else {}),
+        **({} if config.memory == "local" else {"memory_cycles": moved.cycles}),
         **({"lane_imbalance": max(each.imbalance for each in lanes.loads)} if lanes else {}),
         "bounded_by": moved.bound if is_memory else streams[longest],
     }
+
+
+def _line_figures(run: LaunchRun[HostJob[Operands]], moved: Traffic) -> dict[str, LaunchFigure]:
+    """Bytes of the lines that moved, and of each tensor's; none without a memory of lines."""
+    if moved.line_bytes is None:
+        return {}
+    config, graph = SamConfig.from_dict(run.launch.config), graph_of(run.launch.sections)
+    of_tensors = tensor_line_bytes(config, graph, run.finished.counters)
+    return {"line_bytes": moved.line_bytes, "tensor_line_bytes": of_tensors}
 
 
 def _charts(run: LaunchRun[HostJob[Operands]]) -> Iterator[Chart]:
@@ -204,6 +255,16 @@ def _charts(run: LaunchRun[HostJob[Operands]]) -> Iterator[Chart]:
             "memory takes",
             _largest(moved.requests, {window: window for window in moved.requests}),
             cycles * config.memory_bandwidth,
+        )
+    if config.memory == "lines":
+        moved = traffic(config, counters)
+        whole = cycles * config.memory_channels // config.line_cycles
+        times = cycles / max(1, moved.cycles)
+        yield Chart(
+            f"Lines of arrays, % of what {config.memory_channels} channels move: {times:.2f} times "
+            "what memory takes",
+            _largest(moved.lines, {window: window for window in moved.lines}),
+            whole,
         )
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, DENSE, ROW_COUNTS
 from gnarl.hw.sam.block_types import Array as BlockArray
-from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.config import SamConfig, size_field
 from gnarl.hw.sam.graph import Block, Graph
 from gnarl.hw.sam.memory.placement import PLACES
 from gnarl.hw.sam.memory_map import settings_rows
 from gnarl.hw.sam.unit import settings_of
 from gnarl.sw.compiler.sam.blocks import may_be_padded, needs_whole_blocks
 from gnarl.sw.compiler.sam.check import require_index_bits
+from gnarl.sw.compiler.sam.drops import value_writers, writers_of
 from gnarl.sw.compiler.sam.host_steps import HOST_NUMBERS
 from gnarl.sw.compiler.sam.lane_sums import summed_lanes
 from gnarl.sw.compiler.sam.sections import (
@@ -37,7 +38,7 @@ from gnarl.sw.runtime.report.vanished import Given, elements
 from gnarl.sw.runtime.report.verify import entry_name
 from gnarl.sw.runtime.sam.model.interpreter import interpret, simulated
 from gnarl.sw.runtime.sam.model.streams import ModelRun
-from gnarl.sw.runtime.sam.places import Places
+from gnarl.sw.runtime.sam.places import Places, places_of
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.runtime.sam.written import written_tensor
 from gnarl.sw.workloads.einsum.program import EinsumProgram
@@ -144,7 +145,7 @@ class Operands:
         """
         launch, operands = self.launch, self._with_elements()
         graph, config = graph_of(launch.sections), self.config
-        windows, arrays, needed = {}, {}, [_least_rows(operands)]
+        windows, arrays, needed = {}, {}, list(_least_rows(operands))
         # A fabric has settings of units, too, that are not what they are for, or not in use.
         used = set(settings_of(graph.blocks))
         settings = [
@@ -158,10 +159,10 @@ class Operands:
                     if array.of_values:
                         _require_held(block["tensor"], self)
                     rows = _rows(_array(block, array, operands))
-                    needed.append((len(rows.numbers), block["tensor"]))
+                    needed.append(_Need(len(rows.numbers), block["tensor"], block.name, array.name))
                     arrays[f"{block.name}_{array.name}"] = rows
         vars(operands).pop("storages", None)  # as large as the image
-        _require_rows(config, *max(needed))
+        _require_rows(config, needed)
         if len(launch.sections["configuration"]):
             windows["configuration"] = _rows(launch.sections["configuration"])
         places = _places(launch)
@@ -343,35 +344,51 @@ def _require_fibers(operands: Operands, index: str, bound: int) -> None:
                 )
 
 
-def _least_rows(operands: Operands) -> tuple[int, str]:
-    """Rows that an array of a result needs whatever the data are, and the result's name."""
+class _Need(NamedTuple):
+    """Rows that an array needs at least, and of which tensor."""
+
+    rows: int
+    tensor: str
+    block: str
+    array: str
+
+
+def _least_rows(operands: Operands) -> Iterator[_Need]:
+    """Rows that an array of each result needs whatever the data are."""
     kernel = kernel_of(operands.launch.sections)
-    return max(
-        _rows_of(access, kernel.formats[access.tensor], operands) for access in kernel.results
-    )
+    for access in kernel.results:
+        yield _rows_of(access, kernel.formats[access.tensor], operands)
 
 
-def _rows_of(access: Access, format: TensorFormat, operands: Operands) -> tuple[int, str]:
+def _rows_of(access: Access, format: TensorFormat, operands: Operands) -> _Need:
+    graph = graph_of(operands.launch.sections)
     rows = 1
-    for kind, mode in zip(format.levels, format.modes, strict=True):
+    for writer, kind, mode in zip(
+        writers_of(graph).get(access.tensor, []), format.levels, format.modes, strict=True
+    ):
         size = operands.loop_size(access.indices[mode])
         if kind == BITVECTOR:
             rows *= -(-size // BITVECTOR_BITS)
         if kind != DENSE:
-            break
+            array = "bv" if kind == BITVECTOR else "seg"
+            return _Need(rows, access.tensor, writer.name, array)
         rows *= size
-    return rows, access.tensor
+    return _Need(rows, access.tensor, value_writers(graph, access.tensor)[0].name, "vals")
 
 
-def _require_rows(config: SamConfig, rows: int, tensor: str) -> None:
-    """Raises ``CapacityError`` where arrays have fewer rows, or references do not reach them."""
-    for field, there, needed in (
-        ("array_words", config.array_words, rows),
-        ("index_bits", config.index_bits, rows.bit_length()),
-    ):
-        if there < needed:
-            what = f"{field} = {there}: tensor {tensor} needs at least {needed}"
-            raise CapacityError(f"{what}, for {rows} rows" if needed != rows else what)
+def _require_rows(config: SamConfig, needed: Sequence[_Need]) -> None:
+    """Raises ``CapacityError`` where an array has fewer rows, or references do not reach them."""
+    short = [need for need in needed if config.rows_of(need.block, need.array) < need.rows]
+    if short:
+        rows, tensor, block, array = max(short)
+        field, there = size_field(config.arrays, block, array), config.rows_of(block, array)
+        raise CapacityError(f"{field} = {there}: tensor {tensor} needs at least {rows}")
+    rows, tensor, *_ = max(needed)
+    if config.index_bits < (bits := rows.bit_length()):
+        raise CapacityError(
+            f"index_bits = {config.index_bits}: tensor {tensor} needs at least {bits}, for "
+            f"{rows} rows"
+        )
 
 
 def result_rows(launch: Launch, counters: Mapping[str, int]) -> dict[str, np.ndarray]:
@@ -397,7 +414,7 @@ def volatile_rows(launch: Launch) -> dict[str, np.ndarray]:
 def _places(launch: Launch) -> Places | None:
     """Where the arrays of a launch's machine lie in the memory that they share, if they do."""
     config = SamConfig.from_dict(launch.config)
-    return None if config.memory == "local" else Places(config, launch.sections["places"])
+    return None if config.memory == "local" else places_of(config, launch.sections["places"])
 
 
 def _written_arrays(launch: Launch) -> list[tuple[str, str]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from gnarl.hw.lib.errors import GnarlError, ProgramError
+from gnarl.hw.lib.errors import CapacityError, GnarlError, ProgramError
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.memory_map import memory_map
 from gnarl.hw.sam.top import build
@@ -40,7 +41,8 @@ from gnarl.sw.runtime.sam.image import (
     result_rows,
     volatile_rows,
 )
-from gnarl.sw.runtime.sam.model.interpreter import graph_in, machine_run
+from gnarl.sw.runtime.sam.model.accumulate import needed_sums
+from gnarl.sw.runtime.sam.model.interpreter import graph_in, machine_run, settings_in
 from gnarl.sw.runtime.sam.rearranged import moved
 from gnarl.sw.runtime.sam.search.explorer import SamExplorer
 from gnarl.sw.runtime.sam.sources import SamSource, inputs, source, workload
@@ -121,9 +123,16 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
         return operands.image
 
     def check(self, job: HostJob[Operands]) -> None:
-        """Raises ``ProgramError`` for words that configure no graph."""
+        """Raises ``ProgramError`` for words that configure no graph, and for keys that an
+        accumulator has no sums for."""
         try:
-            graph_in(job.operands.config, job.image)
+            config = job.operands.config
+            graph = graph_in(config, job.image)
+            sums = needed_sums(graph, settings_in(config, graph, job.image))
+            if sums > config.accumulator_words:
+                # Which keys there are is known by the model alone, if there is memory for it.
+                with suppress(CapacityError):
+                    _ = job.operands.model
         except GnarlError as error:
             raise ProgramError(f"{job.launch.name}: model {error}") from error
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gnarl.hw.sam.block_types import BITVECTOR_BITS, ROW_COUNTS, Array
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
-from gnarl.hw.sam.memory_map import units_of, word_bits
+from gnarl.hw.sam.memory_map import channel_counters, line_counters, units_of, word_bits
 from gnarl.hw.sam.unit import Unit
 from gnarl.sw.workloads.tensor.storage import BitvectorLevel, CompressedLevel, Storage
 
@@ -26,15 +26,22 @@ class Traffic:
         row of segments has two words, where one starts and ends, and so has one of bitvectors, the
         word and how many ones lie before it. Not in it: bits by which a shared memory is wider than
         an array's words, and what blocks keep themselves, such as an accumulator's sums.
+    lines
+        that were read or written in a memory of lines, by the array's window.
+    line_bytes
+        of these lines, whole ones, whatever of them was wanted; ``None`` without such a memory.
     cycles
-        no run with these requests takes fewer: an array takes one in a cycle, and a shared memory
-        ``memory_bandwidth`` for all arrays.
+        no run with these requests takes fewer: an array takes one in a cycle, a shared memory
+        ``memory_bandwidth`` for all arrays, and a channel of a memory of lines a line in
+        ``line_cycles``.
     bound
         what takes these cycles, in words.
     """
 
     requests: Mapping[str, int]
     bytes: int
+    lines: Mapping[str, int]
+    line_bytes: int | None
     cycles: int
     bound: str
 
@@ -67,6 +74,20 @@ def tensor_bytes(config: SamConfig, graph: Graph, counters: Mapping[str, int]) -
     return {tensor: -(-count // 8) for tensor, count in bits.items()}
 
 
+def tensor_line_bytes(
+    config: SamConfig, graph: Graph, counters: Mapping[str, int]
+) -> dict[str, int]:
+    """Of the lines that a run of a graph moved the bytes of each tensor's, by its name; none
+    without a memory of lines. Constants are none."""
+    found: dict[str, int] = {}
+    for block in graph.blocks if config.memory == "lines" else ():
+        tensor = block.parameters.get("tensor", "")
+        if tensor.isidentifier():
+            lines = sum(counters[f"lines_{block.name}_{array.name}"] for array in block.arrays)
+            found[tensor] = found.get(tensor, 0) + config.line_bytes * lines
+    return found
+
+
 def _array_bits(
     config: SamConfig, unit: Unit, array: Array, counters: Mapping[str, int]
 ) -> tuple[int, int]:
@@ -80,7 +101,8 @@ def traffic(config: SamConfig, counters: Mapping[str, int]) -> Traffic:
     """What a run asked of the machine of ``config``, by the counters that it left."""
     requests: dict[str, int] = {}
     bits = 0
-    for unit in units_of(config):
+    units = units_of(config)
+    for unit in units:
         for array in unit.arrays:
             rows, of_rows = _array_bits(config, unit, array, counters)
             requests[unit.window(array)] = rows
@@ -88,5 +110,9 @@ def traffic(config: SamConfig, counters: Mapping[str, int]) -> Traffic:
     bounds = {f"memory of {window}": rows for window, rows in requests.items()}
     if config.memory == "shared":
         bounds["memory"] = -(-sum(requests.values()) // config.memory_bandwidth)
+    for number, name in enumerate(channel_counters(config, units)):
+        bounds[f"memory channel {number}"] = counters[name] * config.line_cycles
     bound = max(bounds, key=bounds.__getitem__, default="memory")
-    return Traffic(requests, -(-bits // 8), bounds.get(bound, 0), bound)
+    lines = {window: counters[name] for name, window in line_counters(config, units).items()}
+    line_bytes = config.line_bytes * sum(lines.values()) if config.memory == "lines" else None
+    return Traffic(requests, -(-bits // 8), lines, line_bytes, bounds.get(bound, 0), bound)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
+import pytest
 import scipy.sparse
 
+from gnarl.hw.lib.errors import ProgramError
+from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sam.target import SamExecutor
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.commands import gnarl, refusal
 from tests.support.sam.files import CONFIG, COPY, HEADER
 from tests.support.sam.refusals import refused
@@ -59,6 +65,54 @@ def test_accumulators_that_are_too_small(tmp_path: Path) -> None:
         "most 64, accumulator_words"
     )
     assert gnarl("run", CONFIG, *given, "accumulator_words=128").exit_code == 0
+
+
+@pytest.mark.parametrize("backend", ["model", "rtl"])
+def test_sums_are_counted_before_hardware_is_built(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keys of order two lie 256 apart for 200 columns; which rows there are is in the data."""
+
+    def machine(*_: Any, **__: Any) -> NoReturn:
+        raise AssertionError("built")
+
+    monkeypatch.setattr(SamExecutor, "machine", machine)
+    text = "X(i,j)=B(i,k)*C(k,j) -f=X:ss -f=B:ss:1,0 -f=C:ss -s=reorder(k,i,j)"
+    with Device(load_configuration(CONFIG, ("accumulator_words=512",)), backend) as device:
+        program = device.compile(text)
+        b, c = np.eye(4, 8), np.ones((8, 200))
+        with pytest.raises(ProgramError) as caught:
+            device.run(program, {"B": b, "C": c})
+        assert str(caught.value) == (
+            "X(i,j)=B(i,k)*C(k,j): model block accumulate_k (spaccumulator): needs 968 sums: must "
+            "be at most 512, accumulator_words"
+        )
+        b[2:] = 0  # the first two rows fit
+        with pytest.raises(AssertionError, match="built"):
+            device.run(program, {"B": b, "C": c})
+
+
+def test_arrays_of_sizes_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "b.npz"
+    scipy.sparse.save_npz(path, scipy.sparse.random_array((40, 40), density=0.5, rng=1))
+    given = ("--tensor", f"B={path}", "--backend", "model", "--set", "array_words=1024", "--set")
+    line = refused(tmp_path, COPY, *given, "arrays={vals_B=799}")
+    assert line == "arrays.vals_B = 799: tensor B needs at least 800"
+    line = refused(tmp_path, COPY, *given, "arrays={lookup_B_j_seg=39, lookup_B_i_crd=39}")
+    assert line == "arrays.lookup_B_j_seg = 39: tensor B needs at least 40"
+    line = refusal(tmp_path, "run", CONFIG, COPY, *given, "arrays={write_X_vals=799}")
+    assert line.endswith(
+        "model block write_X_vals (valwrite): writes 800 rows to vals: must be at most 799, "
+        "arrays.write_X_vals"
+    )
+    line = refusal(tmp_path, "run", CONFIG, COPY, *given, "arrays={vals_C=1}")
+    assert line == (
+        "gnarl: arrays.vals_C: no such array; there are lookup_B_i_seg, lookup_B_i_crd, "
+        "lookup_B_j_seg, lookup_B_j_crd, vals_B_vals, write_X_i_seg, write_X_i_crd, "
+        "write_X_j_seg, write_X_j_crd, write_X_vals_vals"
+    )
+    enough = "arrays={vals_B=800, lookup_B_i=40, write_X_j_crd=800}"
+    assert gnarl("run", CONFIG, COPY, *given, enough).exit_code == 0
 
 
 def test_indices_that_are_too_narrow(tmp_path: Path) -> None:

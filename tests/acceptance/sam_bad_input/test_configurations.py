@@ -37,7 +37,7 @@ TOML = {
     ),
     "memory": (
         'target = "sam"\nmemory = "far"\n',
-        ":2: memory = 'far': must be one of local, shared",
+        ":2: memory = 'far': must be one of local, shared, lines",
     ),
 }
 

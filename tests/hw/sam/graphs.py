@@ -15,7 +15,7 @@ from gnarl.hw.sam.top import build
 from gnarl.sw.compiler.sam.placement import own_places
 from gnarl.sw.program.rows import Rows
 from gnarl.sw.runtime.machine.host import HostDriver
-from gnarl.sw.runtime.sam.places import Places
+from gnarl.sw.runtime.sam.places import places_of
 from tests.support.machines.amaranth_port import AmaranthPort, port_of
 
 
@@ -182,7 +182,7 @@ class _Placed(HostDriver):
 
     def __init__(self, driver: HostDriver, config: SamConfig) -> None:
         vars(self).update(vars(driver))
-        self._places = Places(config, own_places(config))
+        self._places = places_of(config, own_places(config))
         super().write_window("places", self._places.words.words)
 
     def write_window(self, name: str, words: npt.ArrayLike, row: int = 0) -> None:
@@ -197,8 +197,14 @@ class _Placed(HostDriver):
     def read_window(self, name: str, row: int, rows: int) -> np.ndarray:
         if name not in self._places.of:
             return super().read_window(name, row, rows)
-        ((window, numbers),) = self._places.rows({name: np.arange(row, row + rows)}).items()
-        return super().read_window(window, int(numbers[0]), rows)
+        wanted = np.arange(row, row + rows)
+        memory = {
+            window: Rows(
+                numbers, super(_Placed, self).read_window(window, numbers[0], len(numbers))
+            )
+            for window, numbers in self._places.rows({name: wanted}).items()
+        }
+        return self._places.from_memory(memory, [name])[name].among(wanted).words
 
 
 def column(values: Sequence[int]) -> np.ndarray:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gnarl.hw.lib.errors import ConfigError
-from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.config import SamConfig, size_field
+from gnarl.hw.sam.memory_map import memory_map
+from tests.hw.sam.graphs import INTERSECTION, small
 
 
 @pytest.mark.parametrize(
@@ -21,11 +23,15 @@ from gnarl.hw.sam.config import SamConfig
         ("memory_latency", 1, 256),
         ("memory_bandwidth", 1, 8),
         ("memory_in_flight", 1, 64),
+        ("memory_channels", 1, 32),
+        ("line_bytes", 8, 256),
+        ("line_cycles", 1, 64),
+        ("port_lines", 2, 64),
     ],
 )
 def test_numbers_are_within_their_limits(field, least, greatest):
     for value in (least, greatest):
-        assert getattr(SamConfig(**{field: value}), field) == value
+        assert getattr(SamConfig(**{field: value}, prefetch_lines=0), field) == value
     for value in (least - 1, greatest + 1):
         with pytest.raises(ConfigError) as caught:
             SamConfig(**{field: value})
@@ -34,12 +40,76 @@ def test_numbers_are_within_their_limits(field, least, greatest):
         )
 
 
-@pytest.mark.parametrize("field", ["accumulator_words", "memory_bandwidth"])
+@pytest.mark.parametrize(
+    "field",
+    ["accumulator_words", "memory_bandwidth", "memory_channels", "line_bytes", "port_lines"],
+)
 def test_some_are_powers_of_two(field):
     value = 3 * getattr(SamConfig(), field) // 2
     with pytest.raises(ConfigError) as caught:
         SamConfig(**{field: value})
     assert caught.value.violations == (f"{field} = {value}: must be a power of two",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"prefetch_lines": 4}, "prefetch_lines = 4: must be below port_lines, which is 4"),
+        (
+            {"memory": "lines", "memory_latency": 1},
+            "memory_latency = 1: must be at least 2 for a memory of lines",
+        ),
+        (
+            {"memory": "lines", "memory_in_flight": 1},
+            "memory_in_flight = 1: must be at least 2 for a memory of lines",
+        ),
+    ],
+)
+def test_fields_of_a_memory_of_lines_agree(fields, problem):
+    with pytest.raises(ConfigError) as caught:
+        SamConfig(**fields)
+    assert caught.value.violations == (problem,)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "problem"),
+    [
+        (7, "arrays = 7: must be a table of arrays or blocks and rows"),
+        ({"b": 0}, "arrays.b = 0: must be a whole number from 1 to 16777216"),
+        ({"b": True}, "arrays.b = True: must be a whole number from 1 to 16777216"),
+        ({"b": 1 << 25}, "arrays.b = 33554432: must be a whole number from 1 to 16777216"),
+    ],
+)
+def test_sizes_of_arrays_are_numbers_of_rows(arrays, problem):
+    with pytest.raises(ConfigError) as caught:
+        SamConfig(arrays=arrays)
+    assert caught.value.violations == (problem,)
+
+
+def test_an_array_has_its_own_size_or_its_block_s_or_that_of_all():
+    config = SamConfig(arrays={"b_crd": 5, "b": 7}, array_words=16)
+    assert [config.rows_of(*of) for of in (("b", "crd"), ("b", "seg"), ("c", "crd"))] == [5, 7, 16]
+    fields = [size_field(config.arrays, *of) for of in (("b", "crd"), ("b", "seg"), ("c", "crd"))]
+    assert fields == ["arrays.b_crd", "arrays.b", "array_words"]
+
+
+def test_sizes_of_arrays_that_there_are_not_are_refused():
+    config = small(INTERSECTION, arrays={"b_crd": 5, "d": 3, "both": 1})
+    with pytest.raises(ConfigError) as caught:
+        memory_map(config)
+    there = "b_seg, b_crd, c_seg, c_crd, bvals_vals, cvals_vals, write_seg, write_crd, vals_vals"
+    assert caught.value.violations == (
+        f"arrays.d: no such array; there are {there}",
+        f"arrays.both: no such array; there are {there}",
+    )
+
+
+def test_windows_have_the_sizes_of_their_arrays():
+    rows = {
+        window.name: window.rows
+        for window in memory_map(small(INTERSECTION, arrays={"b": 1, "write_crd": 40})).windows
+    }
+    assert (rows["b_seg"], rows["b_crd"], rows["write_seg"], rows["write_crd"]) == (1, 1, 32, 40)
 
 
 def test_widths_of_streams():

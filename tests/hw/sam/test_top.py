@@ -24,6 +24,13 @@ from tests.hw.sam.graphs import (
 
 DONE = Status(busy=False, done=True, cause=0, detail=0)
 SHARED = {"memory": "shared", "memory_latency": 3, "memory_bandwidth": 2, "memory_in_flight": 4}
+LINES = {
+    "memory": "lines",
+    "memory_latency": 7,
+    "memory_channels": 2,
+    "line_bytes": 16,
+    "line_cycles": 3,
+}
 B = {1: 3, 4: 5, 5: 7, 9: 2, 20: 11}
 C = {0: 2, 4: 4, 9: 6, 13: 1, 14: 1, 15: 1, 20: 10}
 
@@ -52,7 +59,21 @@ def test_cycles_and_counters_of_a_run():
     }
 
 
-@pytest.mark.parametrize("memory", [{}, SHARED], ids=["local", "shared"])
+@pytest.mark.parametrize("memory", [{}, SHARED, LINES], ids=["local", "shared", "lines"])
+def test_a_machine_without_counters_knows_what_it_has_written(memory):
+    driver, _ = machine(small(INTERSECTION, counters=False, **memory))
+    load_vectors(driver, B, C)
+    for _ in range(2):
+        assert driver.run(max_cycles=1000) == DONE
+        assert product(driver) == {4: 20, 9: 12, 20: 110}
+        assert driver.counters() == {"write_fibers": 1, "write_entries": 3, "vals_entries": 3}
+    counting, _ = machine(small(INTERSECTION, **memory))
+    load_vectors(counting, B, C)
+    counting.run(max_cycles=1000)
+    assert counting.cycles() == driver.cycles()
+
+
+@pytest.mark.parametrize("memory", [{}, SHARED, LINES], ids=["local", "shared", "lines"])
 def test_runs_follow_each_other(memory):
     driver, _ = machine(small(INTERSECTION, **memory), stalls=0.2)
     load_vectors(driver, B, C)
@@ -68,12 +89,40 @@ def test_runs_follow_each_other(memory):
     assert product(driver) == {}
 
 
+@pytest.mark.parametrize("memory", [{}, SHARED, LINES], ids=["local", "shared", "lines"])
+def test_arrays_of_different_sizes(memory):
+    """The writer's coordinates are one too few for the second product; segments are few for all."""
+    sizes = {"b_seg": 1, "c_seg": 1, "write_seg": 1, "write_crd": 3, "b_crd": len(B), "vals": 100}
+    driver, _ = machine(small(INTERSECTION, arrays=sizes, **memory))
+    load_vectors(driver, B, C)
+    assert driver.run(max_cycles=1000) == DONE
+    assert product(driver) == {4: 20, 9: 12, 20: 110}
+    load_vectors(driver, B, {at: 1 for at in B})
+    with pytest.raises(AcceleratorError) as caught:
+        driver.run(max_cycles=1000)
+    blocks = [block.name for block in INTERSECTION.blocks]
+    assert caught.value.status.cause == ErrorCause.FAULT
+    assert blocks[caught.value.status.detail] == "write"
+
+
+def test_a_segment_may_not_end_behind_its_coordinates_nor_be_behind_the_others():
+    driver, _ = machine(small(INTERSECTION, arrays={"b_seg": 1, "b_crd": 4}))
+    load_vectors(driver, {1: 1, 2: 2, 3: 3, 4: 4}, C)
+    assert driver.run(max_cycles=1000) == DONE
+    driver.write_window("b_seg", np.array([[0, 5]]))
+    with pytest.raises(AcceleratorError) as caught:
+        driver.run(max_cycles=1000)
+    assert caught.value.status == Status(busy=False, done=False, cause=ErrorCause.FAULT, detail=1)
+
+
 def test_an_empty_setting_window_is_there_all_the_same():
     driver, _ = machine(small(INTERSECTION))
     assert driver.read_window("settings", 0, 1).tolist() == [[0]]
 
 
-@pytest.mark.parametrize("how, memory", [("stop", SHARED), ("clear", {})])
+@pytest.mark.parametrize(
+    "how, memory", [("stop", SHARED), ("clear", {}), ("stop", LINES), ("clear", LINES)]
+)
 def test_what_is_broken_off_leaves_nothing_behind(how, memory):
     driver, port = machine(small(INTERSECTION, **memory))
     load_vectors(driver, B, C)
@@ -116,6 +165,34 @@ def test_a_fault_ends_the_run_and_names_the_block():
     assert driver.counters()["write_entries"] == 32
 
 
+def test_a_row_beyond_its_place_in_lines_is_a_fault_of_its_block():
+    driver, port = machine(small(DOUBLE, **LINES))
+    driver.write_window("settings", [[10]])
+    driver.write_window("vals_vals", column(range(32)))
+    assert driver.run(max_cycles=1000) == DONE
+    assert driver.read_window("write_vals", 0, 10)[:, 0].tolist() == [2 * n for n in range(10)]
+    window = memory_map(small(DOUBLE, **LINES)).window("places")
+    port.write_words(window.base + 1, np.array([9], np.uint32))
+    with pytest.raises(AcceleratorError) as caught:
+        driver.run(max_cycles=1000)
+    assert caught.value.status == Status(busy=False, done=False, cause=ErrorCause.FAULT, detail=2)
+    driver.clear()
+    port.write_words(window.base + 1, np.array([10], np.uint32))
+    assert driver.run(max_cycles=1000) == DONE
+
+
+def test_a_machine_of_one_row_and_one_channel():
+    config = small(DOUBLE, array_words=16, **(LINES | {"memory_channels": 1, "line_bytes": 64}))
+    driver, _ = machine(config)
+    assert memory_map(config).window("words").rows == 2 * 16
+    driver.write_window("settings", [[1]])
+    driver.write_window("vals_vals", column([21]))
+    assert driver.run(max_cycles=1000) == DONE
+    assert driver.read_window("write_vals", 0, 1)[:, 0].tolist() == [42]
+    assert driver.counters()["lines_vals_vals"] == driver.counters()["lines_write_vals"] == 1
+    assert driver.counters()["lines_0"] == 2
+
+
 @pytest.mark.parametrize("joiner", ["union", "intersect"])
 def test_a_fault_behind_a_joiner_names_its_own_block(joiner):
     two = graph(
@@ -150,8 +227,9 @@ def test_a_fault_behind_a_joiner_names_its_own_block(joiner):
     assert (caught.value.status.cause, caught.value.status.detail) == (ErrorCause.FAULT, 4)
 
 
-def test_a_deadlock_ends_the_run_and_names_who_waits():
-    driver, _ = machine(small(STUCK))
+@pytest.mark.parametrize("memory", [{}, LINES], ids=["local", "lines"])
+def test_a_deadlock_ends_the_run_and_names_who_waits(memory):
+    driver, _ = machine(small(STUCK, **memory))
     driver.write_window("vals_vals", column(range(32)))
     driver.write_window("settings", [[3]])
     driver.run(max_cycles=1000)
@@ -160,7 +238,7 @@ def test_a_deadlock_ends_the_run_and_names_who_waits():
     with pytest.raises(AcceleratorError) as caught:
         driver.run(max_cycles=WATCHDOG_CYCLES + 1000)
     assert caught.value.status == Status(False, False, ErrorCause.DEADLOCK, detail=1)
-    assert WATCHDOG_CYCLES < driver.cycles() < WATCHDOG_CYCLES + 50
+    assert WATCHDOG_CYCLES < driver.cycles() < WATCHDOG_CYCLES + 60
 
 
 def test_a_queue_of_a_row_is_enough_where_a_row_waits_for_its_maximum():

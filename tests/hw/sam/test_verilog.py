@@ -32,6 +32,15 @@ CONFIGS: dict[str, tuple[Graph | None, dict[str, Any]]] = {
         STUCK,
         {"memory": "shared", "memory_bandwidth": 1, "memory_latency": 20, "memory_in_flight": 5},
     ),
+    "lines": (INTERSECTION, {"memory": "lines", "memory_channels": 2, "prefetch_lines": 2}),
+    "few_lines": (
+        STUCK,
+        {"memory": "lines", "memory_channels": 1, "line_bytes": 8, "port_lines": 2}
+        | {"prefetch_lines": 0, "memory_latency": 2, "memory_in_flight": 2},
+    ),
+    "sized": (INTERSECTION, {"arrays": {"b": 1, "write_seg": 2, "write_crd": 77, "vals": 300}}),
+    "sized_fabric": (None, {"fabric": POOL, "arrays": {"arrayvals_0": 5, "fiberlookup_1_seg": 1}}),
+    "uncounted": (INTERSECTION, {"counters": False}),
     "fabric": (None, {"fabric": POOL | {"valwrite": 1, "reduce_add": 1}}),
     "shared_fabric": (None, {"fabric": POOL, "memory": "shared", "memory_latency": 1}),
 }
@@ -55,7 +64,7 @@ def test_lint_finds_nothing_in_kernels(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["intersection", "shared_fabric"])
+@pytest.mark.parametrize("name", ["intersection", "shared_fabric", "lines", "few_lines"])
 def test_synthesis_finds_no_latch_no_loop_and_no_conflict(name, tmp_path):
     (tmp_path / "design.v").write_text(to_verilog(build(config(name)), "sam"))
     yosys(tmp_path, sound("sam"))

@@ -38,18 +38,27 @@ class CompressedLookup(Instanced):
     search where that seems to be faster than to walk: where the next one needed is many times as
     far away as the last two coordinates were from each other, the more times the slower the memory.
 
-    Parameters: ``width`` of coordinates and references; ``skip``; ``array_words``, rows of each
-    array; ``in_flight``, most reads of an array under way.
+    Parameters: ``width`` of coordinates and references; ``skip``; ``array_words``, rows of
+    coordinates; ``in_flight``, most reads of an array under way; ``segment_rows``, rows of
+    segments, if not as many.
 
     Members: ``ref`` in; ``out_crd``, ``out_ref`` out; ``mem_seg``, a ``ReadPort`` of rows (start,
     end), and ``mem_crd``; ``hint``, a ``skip_hint`` in, if ``skip``; ``fault`` out: a row beyond an
     array, or a segment that ends before it starts.
     """
 
-    def __init__(self, width: int, skip: bool, array_words: int, in_flight: int = 8) -> None:
+    def __init__(
+        self,
+        width: int,
+        skip: bool,
+        array_words: int,
+        in_flight: int = 8,
+        segment_rows: int | None = None,
+    ) -> None:
         self._width = width
         self._skip = skip
         self._array_words = array_words
+        self._segment_rows = array_words if segment_rows is None else segment_rows
         self._in_flight = in_flight
         super().__init__(
             {
@@ -69,7 +78,7 @@ class CompressedLookup(Instanced):
         m.submodules.lookahead = lookahead = Lookahead(token_layout(LEVEL_BITS))
         m.submodules.asked = asked = BypassQueue(token_layout(self._width), self._in_flight)
         wiring.connect(m, parents.o, lookahead.i)
-        fetch(m, self.ref, self.mem_seg.address, parents.i, self._array_words, self.fault)
+        fetch(m, self.ref, self.mem_seg.address, parents.i, self._segment_rows, self.fault)
         skips = None
         if self._skip:
             skips = _Skips(m, self.hint, self.mem_crd.data, asked, self._in_flight)

@@ -22,17 +22,20 @@ class CompressedWriter(Instanced):
     start, is passed over: such fibers have lost their coordinate in the level outside. Takes a
     token a cycle, as long as its memories do. Source: SAM, compressed writer.
 
-    Parameters: ``width`` of coordinates and row numbers; ``array_words``, rows of each array;
-    ``keep_empty``.
+    Parameters: ``width`` of coordinates and row numbers; ``array_words``, rows of coordinates;
+    ``keep_empty``; ``segment_rows``, rows of segments, if not as many.
 
     Members: ``crd`` in; ``mem_seg``, ``mem_crd``, ``WritePort``s for segments, of two words, and
     coordinates; ``fibers``, ``entries`` out: how many of them are written; ``done`` out: so are all
     of them; ``fault`` out: an array is full, or a coordinate is empty.
     """
 
-    def __init__(self, width: int, array_words: int, keep_empty: bool) -> None:
+    def __init__(
+        self, width: int, array_words: int, keep_empty: bool, segment_rows: int | None = None
+    ) -> None:
         self._keep_empty = keep_empty
         self._array = width, width, array_words
+        self._segments = width, width, array_words if segment_rows is None else segment_rows
         super().__init__(
             {
                 "crd": In(token_stream(width)),
@@ -47,7 +50,7 @@ class CompressedWriter(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.segments = segments = Appender(*self._array, words=2)
+        m.submodules.segments = segments = Appender(*self._segments, words=2)
         m.submodules.crds = crds = Appender(*self._array)
         wiring.connect(m, segments.array, wiring.flipped(self.mem_seg))
         wiring.connect(m, crds.array, wiring.flipped(self.mem_crd))

@@ -51,6 +51,8 @@ _LEAST_SHARE = 0.05
 class LaunchEstimate:
     """What a launch is taken to do.
 
+    line_bytes
+        of lines that move in a memory of lines; 0 in others.
     index
         of which some coordinates were run; empty: all were, and nothing is guessed but what other
         launches leave.
@@ -63,6 +65,7 @@ class LaunchEstimate:
     operations: int
     bytes: int
     longest_stream: int
+    line_bytes: int
     index: str
     share: float
 
@@ -85,6 +88,10 @@ class Estimate:
     @property
     def bytes(self) -> int:
         return sum(each.bytes for each in self.launches)
+
+    @property
+    def line_bytes(self) -> int:
+        return sum(each.line_bytes for each in self.launches)
 
 
 def estimate(program: Program, inputs: Any, rows: int = ROWS) -> Estimate:
@@ -193,6 +200,7 @@ def _estimated(
         operations(launch, counters),
         moved.bytes,
         longest_stream(launch, counters),
+        moved.line_bytes or 0,
         index,
         share,
     )

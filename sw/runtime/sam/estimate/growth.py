@@ -7,7 +7,7 @@ kind grows as the combinations of coordinates do that it is there for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -57,7 +57,16 @@ def grown(whole: LaunchWork, part: SampledOperands, counters: Mapping[str, int])
         total = sum(found[each.counter] for each in alike)
         shares = growth.shares(alike)
         found |= {each.counter: total * own for each, own in zip(alike, shares, strict=True)}
+    found |= _of_channels(counters, found)
     return {counter: round(number) for counter, number in found.items()}
+
+
+def _of_channels(counters: Mapping[str, int], found: Mapping[str, float]) -> dict[str, float]:
+    """Lines of channels, which grow together, as those of arrays do."""
+    lines = [name for name in found if name.startswith("lines_")]
+    growth = sum(found[name] for name in lines) / max(1, sum(counters[name] for name in lines))
+    channels = (name for name in counters if name.startswith("lines_") and name not in found)
+    return {name: counters[name] * growth for name in channels}
 
 
 def counted(whole: LaunchWork) -> Iterator[Counted]:
@@ -71,7 +80,9 @@ def counted(whole: LaunchWork) -> Iterator[Counted]:
             stream = (block.name, port) if port in block.outputs else _into(graph, block, port)
             yield Counted(f"operations_{block.name}", VALUES, stream, loops[stream], True)
         for array in block.arrays:
-            yield _of_rows(whole, block, array)
+            rows = _of_rows(whole, block, array)
+            lines = f"lines_{block.name}_{array.name}"
+            yield from (rows, replace(rows, counter=lines, is_for_each=False))
 
 
 def _of_rows(whole: LaunchWork, block: Block, array: Array) -> Counted:

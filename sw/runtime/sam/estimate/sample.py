@@ -70,8 +70,9 @@ def sampled_index(operands: Operands, rows: int) -> str | None:
 
 def _is_apart(operands: Operands, index: str) -> bool:
     """Whether nothing is read for an operand with the index and for one without, or with it at
-    another level. Blocks that share a memory read a tensor at one place."""
-    is_shared = operands.config.memory == "shared"
+    another level. Blocks of a fabric that share a memory read a tensor at one place."""
+    config = operands.config
+    is_shared = config.memory != "local" and config.fabric is not None
     levels: dict[str, int | None] = {}
     for walk in walks(graph_of(operands.launch.sections)):
         level = walk.indices.index(index) if index in walk.indices else None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.token import DONE, EMPTY
 from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Stream, totals_of
 
@@ -70,6 +72,24 @@ def _begins(columns: list[np.ndarray]) -> np.ndarray:
     return begins
 
 
+def needed_sums(graph: Graph, settings: Mapping[tuple[str, str], int]) -> int:
+    """Sums that no accumulator of a graph needs more of, whatever its keys are."""
+    return max(
+        (
+            settings.get((block.name, f"size{block['order'] - 1}"), 0)
+            << (_shift(settings.get((block.name, "size0"), 0)) if block["order"] > 1 else 0)
+            for block in graph.blocks
+            if block.type == "spaccumulator"
+        ),
+        default=0,
+    )
+
+
+def _shift(size: int) -> int:
+    """By how much the outer coordinate of a key is shifted past an inner one below ``size``."""
+    return max(size - 1, 0).bit_length()
+
+
 def _check(site: Site, columns: list[np.ndarray], sizes: list[int]) -> None:
     for depth, (column, size) in enumerate(zip(columns, reversed(sizes), strict=True)):
         name = f"crd{len(sizes) - 1 - depth}"
@@ -78,7 +98,7 @@ def _check(site: Site, columns: list[np.ndarray], sizes: list[int]) -> None:
         if len(column) and column.max() >= size:
             site.fail(f"{name} has coordinate {column.max()}: must be below its size, {size}")
     if len(columns[0]):
-        shift = max(sizes[0] - 1, 0).bit_length()
+        shift = _shift(sizes[0])
         at = columns[-1] if len(columns) == 1 else (columns[0] << shift) + columns[-1]
         words = site.limits.accumulator_words
         if int(at.max()) >= words:

@@ -30,7 +30,13 @@ def interpret(config: SamConfig, image: Mapping[str, Rows]) -> tuple[Graph, Mode
     """
     one = loaded(config, image)
     placed = {name: rows for name, (_, rows) in one.places.of.items()} if one.places else {}
-    limits = Limits(config.index_bits, config.array_words, config.accumulator_words, placed)
+    limits = Limits(
+        config.index_bits,
+        config.array_words,
+        config.accumulator_words,
+        placed,
+        config.arrays or {},
+    )
     return one.graph, run_graph(one.graph, config.format, one.arrays, one.settings, limits)
 
 
@@ -76,10 +82,16 @@ def loaded(config: SamConfig, image: Mapping[str, Rows]) -> LoadedGraph:
     places = places_in(config, image)
     memory = image if places is None else places.from_memory(image, words)
     arrays = {name: _loaded(memory.get(name), count) for name, count in words.items()}
+    return LoadedGraph(graph, arrays, settings_in(config, graph, image), places)
+
+
+def settings_in(
+    config: SamConfig, graph: Graph, image: Mapping[str, Rows]
+) -> dict[tuple[str, str], int]:
+    """The settings of ``image`` by block and setting, of a fabric by unit."""
     names = settings_of(graph.blocks) if config.fabric is None else settings_rows(config)
     values = _loaded(image.get("settings"), 1)
-    settings = {name: int(row[0]) for name, row in zip(names, values, strict=False)}
-    return LoadedGraph(graph, arrays, settings, places)
+    return {name: int(row[0]) for name, row in zip(names, values, strict=False)}
 
 
 def graph_in(config: SamConfig, image: Mapping[str, Rows]) -> Graph:
@@ -103,8 +115,8 @@ def machine_run(
 ) -> MachineRun:
     """What a machine returns that had ``image``: the cycles and counters of its simulation, and the
     ``wanted`` rows that ``run`` has written."""
-    counters = dict.fromkeys(memory_map(config).counters, 0)
-    counters |= simulated.counters | run.counts
+    known = simulated.counters | run.counts
+    counters = {name: known.get(name, 0) for name in memory_map(config).counters}
     written = {name: Rows.first(rows) for name, rows in run.written.items()}
     if (places := places_in(config, image)) is not None:
         written = places.to_memory(written)

@@ -10,6 +10,7 @@ from typing import NoReturn
 import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError, GnarlError
+from gnarl.hw.sam.config import size_field, size_name
 from gnarl.hw.sam.graph import Block
 from gnarl.hw.sam.token import DONE, EMPTY, MAX_LEVEL, PAYLOAD_BITS, Kind, stop
 from gnarl.hw.sam.value_shape import ONE_WORD, ValueShape
@@ -130,13 +131,15 @@ class Done:
 class Limits:
     """What a machine holds, see ``SamConfig``; without configuration, as much as it may.
 
-    ``placed``: rows of the places of arrays that share a memory, by ``"{block}_{array}"``.
+    ``placed``: rows of the places of arrays that share a memory, by ``"{block}_{array}"``;
+    ``arrays``: rows of some, as the field has them.
     """
 
     index_bits: int = 32
     array_words: int = 1 << 32
     accumulator_words: int = 1 << 62
     placed: Mapping[str, int] = field(default_factory=dict)
+    arrays: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -224,7 +227,9 @@ class Site:
             )
 
     def require_room_for(self, array: str, rows: int) -> None:
-        most, what = self.limits.array_words, "array_words"
+        limits, name = self.limits, self.block.name
+        most = limits.arrays.get(size_name(limits.arrays, name, array), limits.array_words)
+        what = size_field(limits.arrays, name, array)
         place = self.limits.placed.get(f"{self.block.name}_{array}", most)
         if place < most:
             most, what = place, "the rows of its place"

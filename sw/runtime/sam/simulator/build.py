@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
 from gnarl.hw.lib.formats import FixedFormat, FloatFormat, parse_format
+from gnarl.hw.lib.machine.memory_map import Window
 from gnarl.hw.sam.block_types import ALU_OPERATIONS, BITVECTOR, DENSE, FUNCTIONS, REDUCTIONS
 from gnarl.hw.sam.blocks.values.fold import Fold
 from gnarl.hw.sam.blocks.values.function_block import FunctionBlock
@@ -17,13 +18,15 @@ from gnarl.hw.sam.components import skips
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Block, Edge, Graph, own_shape
 from gnarl.hw.sam.graph_datapath import hint_of
+from gnarl.hw.sam.memory.line_placement import lines_of, rows_per_line
 from gnarl.hw.sam.memory.placement import in_turn
-from gnarl.hw.sam.memory_map import WATCHDOG_CYCLES, array_windows
+from gnarl.hw.sam.memory_map import array_windows, patience
 from gnarl.sw.runtime.sam.simulator import (
     accumulator,
     bypass,
     kinds,
     layout,
+    line_memory,
     lookups,
     values,
     writers,
@@ -121,6 +124,20 @@ class Laid:
     queues: dict[tuple[str, str], int]
     read: dict[str, int]
     written: dict[str, int]
+
+    @property
+    def lines(self) -> dict[str, int]:
+        """Where counters of lines are that were moved, by array and by number of channel; none
+        without a memory of lines."""
+        if not self.records[layout.CHANNELS]:
+            return {}
+        ports = self.read | self.written
+        first = int(self.records[layout.FIRST_CHANNEL]) + layout.CHANNEL_LINES
+        channels = range(int(self.records[layout.CHANNELS]))
+        return {
+            **{name: port + layout.LINES for name, port in ports.items()},
+            **{str(number): first + number * layout.CHANNEL for number in channels},
+        }
 
 
 def lay_out(
@@ -280,7 +297,7 @@ class _Layout:
         if fill is not None:
             fill(self, block, b)
         is_hinted = kind == kinds.LOOKUP and skips(block, self._config)
-        if is_hinted or (kind in _ASKING and self._config.memory == "shared"):
+        if is_hinted or (kind in _ASKING and self._config.memory != "local"):
             self._early.append(b)
 
     def _note_words(self, block: Block, b: int) -> None:
@@ -330,12 +347,13 @@ class _Layout:
             s[self._blocks[block.name] + layout.PORT_OF + place] = port
             self._ports[name] = port
             s[port + layout.GRANTED] = -1
+            s[port + layout.OWNER] = self._blocks[block.name]
             if array.writes:
                 self._written[name] = port
                 # Of segments and bitvectors one word of each row is simulated.
                 s[port + layout.ROW_WORDS] = array.words if array.of_values else 1
                 s[port + layout.CAPACITY] = 1 << 40
-                most = min(config.array_words, (1 << config.index_bits) - 1)
+                most = min(config.rows_of(block.name, array.name), (1 << config.index_bits) - 1)
                 s[port + layout.LOADED] = min(most, self._places.get(name, (0, most))[1])
                 s[port + layout.BUFFER_WORDS] = BUFFER_WORDS
                 s[port + layout.BUFFER] = self._words(np.zeros(BUFFER_WORDS + 1, np.uint32))
@@ -354,7 +372,7 @@ class _Layout:
     def add_bypass(self, at: int, least: int = _FEW_IN_FLIGHT) -> None:
         """A bypass queue, as deep as reads may be under way."""
         config = self._config
-        depth = max(least, config.memory_in_flight if config.memory == "shared" else 0)
+        depth = max(least, 0 if config.memory == "local" else config.memory_in_flight)
         self._s[at + bypass.DEPTH] = depth
         self._s[at + bypass.RING] = self._record(depth)
 
@@ -454,23 +472,71 @@ class _Layout:
         s[layout.INDEX_MASK] = (1 << config.index_bits) - 1
         s[layout.STAGES] = config.alu_stages
         s[layout.LAST_MOVE] = -1
-        s[layout.PATIENCE] = WATCHDOG_CYCLES
+        s[layout.PATIENCE] = patience(config)
         if config.memory == "shared":
-            s[layout.PATIENCE] += config.memory_latency
             self._share_memory()
+        elif config.memory == "lines":
+            self._add_channels()
 
-    def _share_memory(self) -> None:
-        """The banks of the one memory, and its ports in the order of their turns."""
-        s, config = self._s, self._config
-        windows = array_windows(config)
+    def _take_turns(self, windows: Iterable[Window]) -> list[str]:
+        """Ports of a memory that arrays share, in the order of their turns, by name."""
+        s = self._s
         # A fabric has arrays that the graph does not use.
-        names = (windows[number].name for number in in_turn(windows))
-        used = [name for name in names if name in self._ports]
+        used = [window.name for window in windows if window.name in self._ports]
         s[layout.PORTS], s[layout.FIRST_PORT] = len(used), self._record(len(used))
         for number, name in enumerate(used):
             port = self._ports[name]
             s[s[layout.FIRST_PORT] + number] = port
             s[port + layout.BASE] = self._places[name][0]
+        return used
+
+    def _add_channels(self) -> None:
+        """The channels of a memory of lines, and what its ports keep."""
+        s, config = self._s, self._config
+        windows = array_windows(config)
+        used = self._take_turns(windows)
+        if not used:
+            return
+        s[layout.LINE_LATENCY], s[layout.LINE_CYCLES] = config.memory_latency, config.line_cycles
+        in_flight = s[layout.IN_FLIGHT] = config.memory_latency // config.line_cycles + 1
+        s[layout.AHEAD] = config.prefetch_lines
+        s[layout.CHANNELS] = config.memory_channels
+        first = self._record(config.memory_channels * layout.CHANNEL)
+        s[layout.FIRST_CHANNEL] = first
+        for number in range(config.memory_channels):
+            channel = first + number * layout.CHANNEL
+            s[channel + layout.TURN] = len(used)
+            s[channel + layout.ANSWERED] = s[channel + layout.UNQUEUED] = -1
+            s[channel + layout.FIRST_UNDER_WAY] = self._record(
+                in_flight * line_memory.UNDER_WAY_FIELDS
+            )
+        for window in windows:
+            if window.name in self._ports:
+                self._add_line_port(self._ports[window.name], window)
+
+    def _add_line_port(self, port: int, window: Window) -> None:
+        s, config = self._s, self._config
+        base, rows = self._places[window.name]
+        s[port + layout.LINE_SHIFT] = rows_per_line(window, config.line_words).bit_length() - 1
+        s[port + layout.LINE_END] = base + lines_of(window, rows, config.line_words)
+        s[port + layout.FETCHED] = s[port + layout.COME] = -1
+        if window.name in self._written:
+            return
+        s[port + layout.CAPACITY] = config.memory_in_flight
+        s[port + layout.FIRST_REQUEST] = self._record(
+            config.memory_in_flight * line_memory.WAITING_FIELDS
+        )
+        s[port + layout.LAST_LINE] = -1
+        slots = s[port + layout.SLOTS] = config.port_lines
+        first = s[port + layout.FIRST_SLOT] = self._record(slots * layout.SLOT)
+        for slot in range(first, first + slots * layout.SLOT, layout.SLOT):
+            s[slot + layout.SLOT_LINE] = -1
+
+    def _share_memory(self) -> None:
+        """The banks of the one memory, and its ports in the order of their turns."""
+        s, config = self._s, self._config
+        windows = array_windows(config)
+        used = self._take_turns(windows[number] for number in in_turn(windows))
         banks = config.memory_bandwidth
         s[layout.BANKS], s[layout.FIRST_BANK] = banks, self._record(banks * layout.BANK)
         for bank in range(banks):

@@ -16,6 +16,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     BANKS,
     BEGUN,
     BLOCKS,
+    CHANNELS,
     CYCLE,
     CYCLES,
     DEADLOCK,
@@ -50,6 +51,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     WITH_ALL_ELSE,
     WRITING,
 )
+from gnarl.sw.runtime.sam.simulator.line_memory import begin_lines, end_lines, is_settled
 from gnarl.sw.runtime.sam.simulator.memory import arbitrate
 from gnarl.sw.runtime.sam.simulator.skipping import (
     FIBERS,
@@ -82,6 +84,8 @@ def run_cycles(records: np.ndarray, memory: np.ndarray, until: int) -> None:
         if s[BANKS]:
             arbitrate(s, cycle)
         is_awake = False
+        if s[CHANNELS]:
+            is_awake = begin_lines(s, cycle)
         for number in range(blocks):
             b = s[first_block + number]
             if s[b + AWAKE] < cycle:
@@ -91,6 +95,8 @@ def run_cycles(records: np.ndarray, memory: np.ndarray, until: int) -> None:
                 _note_stalls(s, b, cycle)
                 if _run(s, m, b, cycle) == WRONG:
                     _fail(s, b)
+        if s[CHANNELS]:
+            end_lines(s, cycle)
         cycle += 1
         s[CYCLE] = cycle
         if s[STATUS] != RUNNING:
@@ -98,7 +104,7 @@ def run_cycles(records: np.ndarray, memory: np.ndarray, until: int) -> None:
         if s[CYCLES]:
             # The hardware notices the end a cycle later; what moves until then counts.
             s[STATUS] = ENDED
-        elif s[WRITING] == 0:
+        elif s[WRITING] == 0 and (not s[CHANNELS] or is_settled(s, cycle)):
             s[CYCLES] = cycle
         elif not is_awake or cycle - s[LAST_MOVE] > s[PATIENCE]:
             s[STATUS] = DEADLOCK

@@ -55,6 +55,11 @@ PORTS, FIRST_PORT = _once.take(), _once.take()
 """Likewise, of the ports of a shared memory, in the order of their turns."""
 BANKS, FIRST_BANK = _once.take(), _once.take()
 """Banks of a shared memory, 0 if each array has its own; three fields each."""
+CHANNELS, FIRST_CHANNEL = _once.take(), _once.take()
+"""Channels of a memory of lines, 0 if there is none; beside each other."""
+LINE_LATENCY, LINE_CYCLES, IN_FLIGHT, AHEAD = (_once.take() for _ in range(4))
+"""Of a memory of lines: cycles to an answer, cycles of a line, lines under way in a channel, and
+lines that ports ask for ahead."""
 FORMAT, EXPONENT, FRACTION, WIDTH = (_once.take() for _ in range(4))
 """Of values: one of the kinds below; bits."""
 INDEX_MASK = _once.take()
@@ -113,7 +118,48 @@ SENT = _port.take()
 """The step at hand has made its request."""
 WORDS, BUFFER, BUFFER_WORDS = (_port.take() for _ in range(3))
 """Words written in all; those that are not collected, and how many there may be."""
+OWNER = _port.take()
+"""The block that it is a port of, in a memory of lines, and what else it has there:"""
+LINE_SHIFT, LINE_END, LINES = (_port.take() for _ in range(3))
+"""Bits of a row's number within its line; the line behind its last; lines that it has moved."""
+SLOTS, FIRST_SLOT, NEXT_SLOT = (_port.take() for _ in range(3))
+"""Lines that it keeps, and the slot that is given next."""
+LAST_LINE, NEXT_LINE, LINES_LEFT = (_port.take() for _ in range(3))
+"""The line that was read last, -1 for none; the next one to ask for ahead, and how many."""
+FETCHES, FETCH, FETCHED = _port.take(), _port.take(4), _port.take()
+"""Lines that wait for their channels, with their slots, the oldest first; the cycle in which one
+left last, or a line that is written."""
+COME = _port.take()
+"""The cycle in which a line came last."""
+SHOWN, SHOWN_ROW, IS_TAKEN = (_port.take() for _ in range(3))
+"""Whether a row is answered, and which; whether it is taken in this cycle."""
 PORT = _port.size
+
+SLOT_LINE, SLOT_HERE, SLOT_DUE = range(3)
+"""The line of a slot, -1 for none; the cycle from which it is here; rows that wait for it."""
+SLOT = 3
+
+USED, KEPT, OLDEST, LEAVES, LEAVING = NEXT_SLOT, FETCH, LAST_LINE, FETCHES, NEXT_LINE
+"""Of a port that is written: a bit for each of two lines that it keeps; these; the one that came
+first; whether one is on its way to its channel, and this."""
+FREE = LINES_LEFT
+"""The next one to keep."""
+
+_channel = _Fields()
+CHANNEL_FREE = _channel.take()
+"""The cycle from which it has nothing to move."""
+UNDER_WAY, CHANNEL_HEAD, FIRST_UNDER_WAY, ANSWERED = (_channel.take() for _ in range(4))
+"""Lines that are read: how many, the oldest, and where their ring of times, ports and slots is; the
+cycle in which one was taken last."""
+TURN = _channel.take()
+"""The port that had the last turn."""
+QUEUED, QUEUE_OF_TWO, UNQUEUED = _channel.take(), _channel.take(4), _channel.take()
+"""Requests that wait, their ports and slots, -1 for what is written; when one left last."""
+TURN_FIRST, TURN_LATER = _channel.take(), _channel.take()
+"""In a cycle: the first, and the first later port that want something."""
+CHANNEL_LINES = _channel.take()
+"""Lines that were moved."""
+CHANNEL = _channel.size
 
 BANK_LAST, BANK_FIRST, BANK_LATER = range(3)
 """The port granted last; the first and the first later port that want something."""

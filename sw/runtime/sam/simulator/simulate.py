@@ -66,6 +66,7 @@ class _Machine:
             if block.type in OPERATIONS
         }
         self._places |= {f"reads_{name}": port + layout.READS for name, port in laid.read.items()}
+        self._places |= {f"lines_{name}": at for name, at in laid.lines.items()}
         self._stalls = {f"stalls_{one.name}": laid.blocks[one.name] for one in graph.blocks}
 
     def _once(self, field: int) -> int:

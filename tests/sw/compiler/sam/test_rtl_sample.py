@@ -20,6 +20,8 @@ from tests.support.sam.expressions import make
 
 SMALL = ("array_words=1024", "accumulator_words=512")
 
+LINES = ("memory=lines", "memory_channels=2", "line_bytes=16", "memory_latency=9")
+
 SAMPLE = ("mat_ds_compression",)
 
 MIXED = {
@@ -126,6 +128,17 @@ def test_random_statements(seed: int) -> None:
 
 def test_a_shared_memory_gives_the_same_results() -> None:
     run_kernel("matmul_ikj", "memory=shared", "memory_latency=9", "memory_in_flight=3")
+
+
+def test_a_memory_of_lines_gives_the_same_results() -> None:
+    run_kernel("matmul_ikj", *LINES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in MIXED if name != "dense rows"])
+def test_mixed_in_lines(name: str) -> None:
+    inputs = [random_inputs(MIXED[name], SIZES[size], seed) for size in range(4) for seed in (0, 1)]
+    run_both(MIXED[name], inputs, *LINES)
 
 
 @pytest.mark.slow

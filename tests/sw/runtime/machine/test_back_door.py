@@ -76,6 +76,7 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     "dpu_d1_b8": dpu,
     "sam": lambda: sam(COPY),
     "sam_shared": lambda: sam(COPY, memory="shared", memory_bandwidth=4),
+    "sam_lines": lambda: sam(COPY, memory="lines", memory_channels=4),
     "sam_fabric": lambda: sam(None, fabric=POOL),
 }
 WITHOUT_RAMS = {"settings", "configuration", "places"}
@@ -100,7 +101,9 @@ def doors(simulator: Simulator, memory_map: MemoryMap, digest: str) -> Doors:
     )
 
 
-@pytest.fixture(scope="module", params=slow_but(["adder", "dpu_d1_b8", "sam_shared"], DESIGNS))
+@pytest.fixture(
+    scope="module", params=slow_but(["adder", "dpu_d1_b8", "sam_shared", "sam_lines"], DESIGNS)
+)
 def machine(request: pytest.FixtureRequest) -> Iterator[Doors]:
     design = DESIGNS[request.param]()
     with Simulator(design.verilog(request.param), request.param) as simulator:

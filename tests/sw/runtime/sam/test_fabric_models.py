@@ -77,7 +77,7 @@ def test_two_statements(device, program, operands):
     assert np.array_equal(result.outputs["X"].to_dense(), expected)
 
 
-@pytest.mark.parametrize("memory", ["local", "shared"])
+@pytest.mark.parametrize("memory", ["local", "shared", "lines"])
 def test_rtl(memory, monkeypatch):
     """A launch finds nothing of the configuration of the one before, but in a shared memory what
     that one has written; the host moves elements between them."""
@@ -89,7 +89,9 @@ def test_rtl(memory, monkeypatch):
         write_window(self, window, words, start)
 
     monkeypatch.setattr(HostDriver, "write_window", noted)
-    configuration = load_configuration("sam_fabric_small", (*SMALL, f"memory={memory}"))
+    configuration = load_configuration(
+        "sam_fabric_small", (*SMALL, f"memory={memory}", "memory_channels=2")
+    )
     with Device(configuration, "rtl") as device:
         program = device.compile((VECTORS, {"b": np.ones(4)}), fuse="none")
         assert len(set(configurations(program))) == 2
@@ -104,6 +106,9 @@ def test_rtl(memory, monkeypatch):
                 # Coordinates and values of b, the constant, and a segment.
                 assert loaded["words"] <= 2 * entries + 1
                 assert loaded["pairs"] == 1
+            if memory == "lines":
+                # A segment is two words.
+                assert loaded["words"] <= 2 * np.count_nonzero(b) + 1 + 2
             moving = device.compile((MOVED, {"b": np.ones(4)}), fuse="none")
             result = device.run(moving, {"b": np.array(b, float)})
             check_launches(device, result)

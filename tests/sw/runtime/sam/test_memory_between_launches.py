@@ -56,10 +56,10 @@ _UNITS = {
 } | {f"function_{name}": 1 for name in ("relu", "exp", "reciprocal", "sigmoid", "tanh", "sqrt")}
 
 
-def fabric(array_words: int) -> SamConfig:
-    """A pool for most statements alone, whose memory is shared."""
+def fabric(array_words: int, memory: str = "shared") -> SamConfig:
+    """A pool for most statements alone, whose arrays share a memory."""
     small = load_configuration("sam_fabric_ml", ()).config
-    return replace(small, fabric=_UNITS, index_bits=32, array_words=array_words)
+    return replace(small, fabric=_UNITS, index_bits=32, array_words=array_words, memory=memory)
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,9 @@ def run(machine: HostMachine[Any], one: Compiled, rng: random.Random) -> None:
         known = with_made(program.steps, known, executor.made)
 
 
-def check(seeds: range, array_words: int, runs: int) -> int:
+def check(seeds: range, array_words: int, runs: int, memory: str) -> int:
     """Runs programs in any order, again and again with some other inputs; how many there are."""
-    config, rng = fabric(array_words), random.Random(seeds.start)
+    config, rng = fabric(array_words, memory), random.Random(seeds.start)
     machine: HostMachine[Any] = HostMachine(
         TARGET.executor, config, RememberingPort(config, seeds.start)
     )
@@ -171,7 +171,7 @@ def check(seeds: range, array_words: int, runs: int) -> int:
     for _ in range(runs):
         one = rng.choice(known)
         for _ in range(rng.randrange(1, 4)):
-            with noted(f"{array_words}: {program_text(one.case.program)}"):
+            with noted(f"{memory}, {array_words}: {program_text(one.case.program)}"):
                 try:
                     run(machine, one, rng)
                 except (CapacityError, WorkloadError) as error:
@@ -179,9 +179,12 @@ def check(seeds: range, array_words: int, runs: int) -> int:
     return len(known)
 
 
-@pytest.mark.parametrize("array_words", [1024, 32, 16])
-def test_programs_in_any_order(array_words: int) -> None:
-    assert check(range(PROGRAMS), array_words, 12) >= 0.3 * PROGRAMS
+@pytest.mark.parametrize(
+    ("array_words", "memory"),
+    [(1024, "shared"), (32, "shared"), (16, "shared"), (1024, "lines"), (16, "lines")],
+)
+def test_programs_in_any_order(array_words: int, memory: str) -> None:
+    assert check(range(PROGRAMS), array_words, 12, memory) >= 0.3 * PROGRAMS
 
 
 def test_memories_are_drawn_that_are_too_small() -> None:

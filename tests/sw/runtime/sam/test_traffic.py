@@ -134,6 +134,45 @@ def test_a_run_that_memory_bounds() -> None:
     assert [count for _, count in chart.bars] == [20, 20, 20]
 
 
+def test_lines_that_a_run_moves() -> None:
+    """Vectors of 20 words are five lines of 16 bytes each."""
+    _, figures = run_product(
+        "memory=lines", "line_bytes=16", "memory_channels=2", "line_cycles=8", "prefetch_lines=0"
+    )
+    (launch,) = figures.launches.values()
+    assert launch["tensor_line_bytes"] == {"x": 80, "b": 80, "c": 80}
+    assert launch["line_bytes"] == figures.statistics["line_bytes"] == 240
+    # Each array begins in the first channel, which has three of its lines.
+    assert (launch["memory_cycles"], launch["bounded_by"]) == (9 * 8, "memory channel 0")
+    assert (figures.bytes, launch["bytes"]) == (240, 240)
+    chart = next(each for each in figures.charts if each.title.startswith("Lines"))
+    assert "memory: 240 bytes moved in lines, 1.00 times those of the rows" in figures.remarks
+    assert chart.bars == [("vals_b_vals", 5), ("vals_c_vals", 5), ("write_x_vals_vals", 5)]
+
+
+def test_a_line_counts_whole() -> None:
+    config = small(INTERSECTION, **WORDS, memory="lines", memory_channels=1, line_cycles=3)
+    names = memory_map(config).counters
+    assert [name for name in names if name.startswith("lines_")] == [
+        "lines_b_seg",
+        "lines_b_crd",
+        "lines_c_seg",
+        "lines_c_crd",
+        "lines_bvals_vals",
+        "lines_cvals_vals",
+        "lines_write_seg",
+        "lines_write_crd",
+        "lines_vals_vals",
+        "lines_0",
+    ]
+    moved = {"lines_b_crd": 3, "lines_vals_vals": 2, "lines_0": 5}
+    counters = {**dict.fromkeys(names, 0), **COUNTERS, **moved}
+    found = traffic(config, counters)
+    assert found.line_bytes == 64 * 5
+    assert (found.cycles, found.bound) == (15, "memory channel 0")
+    assert traffic(small(INTERSECTION, **WORDS), COUNTERS).line_bytes is None
+
+
 @pytest.mark.parametrize(
     ("format", "index_bits", "bits"),
     [

@@ -234,7 +234,7 @@ def test_machines_with_queues_of_any_depth_end() -> None:
     """Queues in which fibers wait are deep enough, whatever the others are."""
     for seed in range(0, PROGRAMS, 2):
         case, rng = make_program(seed), random.Random(seed)
-        memory = rng.choice(["local", "local", "shared"])
+        memory = rng.choice(["local", "shared", "lines"])
         config = replace(CONFIG, queue_depth=rng.choice([2, 3, 4, 8]), memory=memory)
         with noted(f"depth {config.queue_depth}, {memory}: {program_text(case.program)}"):
             try:

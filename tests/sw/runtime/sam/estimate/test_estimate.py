@@ -73,7 +73,7 @@ def check_same(one: Any, other: Any) -> None:
     np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("memory", ["local", "shared"])
+@pytest.mark.parametrize("memory", ["local", "shared", "lines"])
 def test_all_rows_of_random_programs(memory: str) -> None:
     count = 0
     named = load_configuration("sam_fp32", (f"memory={memory}", "array_words=4096"))
@@ -122,6 +122,26 @@ def test_fabrics(name: str, text: str) -> None:
 
 
 # Where rows are alike.
+
+
+def test_lines_grow_as_rows_do() -> None:
+    """Every row of A is as long, and reads all of B."""
+    text = "y(i,j)=A(i,k)*B(k,j) -f=A:ds -f=B:dd -f=y:dd -s=reorder(i,k,j)"
+    tensors = {"A": alike(0, 64, 16, 8), "B": sparse(1, 16, 48, 1.0)}
+    named = load_configuration("sam_fp32", ("memory=lines", "memory_latency=20"))
+    with Device(named, "model") as device:
+        program = device.compile(text)
+        (run,) = device.run(program, tensors).launches
+    part, whole = (estimate(program, tensors, rows) for rows in (8, ALL))
+    assert part.launches[0].index == "i"
+    lines = sum(
+        count
+        for name, count in run.finished.counters.items()
+        if name.startswith("lines_") and not name.removeprefix("lines_").isdigit()
+    )
+    assert whole.line_bytes == 64 * lines
+    assert part.line_bytes == pytest.approx(whole.line_bytes, rel=0.02)
+    assert part.cycles == pytest.approx(whole.cycles, rel=0.03)
 
 
 def sparse(seed: int, rows: int, columns: int, density: float) -> np.ndarray:
@@ -442,8 +462,8 @@ def test_random_programs_from_few_rows() -> None:
 
 def test_sums_of_launches() -> None:
     launches = (
-        LaunchEstimate("a", 1, 20, 300, 5, "i", 0.5),
-        LaunchEstimate("b", 4, 50, 600, 7, "", 1.0),
+        LaunchEstimate("a", 1, 20, 300, 5, 0, "i", 0.5),
+        LaunchEstimate("b", 4, 50, 600, 7, 0, "", 1.0),
     )
     found = Estimate(launches, {})
     assert (found.cycles, found.operations, found.bytes) == (5, 70, 900)

@@ -325,15 +325,20 @@ def test_one_operand_at_two_levels_of_one_index() -> None:
 
 @pytest.mark.parametrize("letters", ["ds", "ss", "bs"])
 def test_one_operand_twice_in_one_memory(letters: str) -> None:
-    """Blocks that read a tensor read it at one place: all of its rows, or some."""
+    """Blocks of one graph read it at places of their own, units of a fabric at one place: all of
+    its rows, or some."""
     text = f"y(i,j)=sum[k](A(i,k)*A(j,k)) -f=A:{letters} -f=y:ss"
     config = replace(CONFIG, memory="shared", array_words=1 << 12)
     for seed in range(3):
         program, tensors = of_case(Case(text, {"A": (9, 6)}, ""), config, seed=seed)
         for own, whole in launches(program, tensors):
-            assert check(own, whole, 3, seed) == ""
-            local = replace(own.launch, config={**own.launch.config, "memory": "local"})
-            assert sampled_index(Operands(local, own.tensors, own.sizes), 3) == "i"
+            assert check(own, whole, 3, seed) == "i"
+            fabric = {"graph": None, "expression": "", "fabric": {"root": 1}}
+            for memory, index in (("local", "i"), ("shared", None)):
+                launch = replace(
+                    own.launch, config={**own.launch.config, **fabric, "memory": memory}
+                )
+                assert sampled_index(Operands(launch, own.tensors, own.sizes), 3) == index
 
 
 # Parts of tensors.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.hw.sam.graph import Graph
+from gnarl.sw.compiler.sam.placement import own_places
 from gnarl.sw.compiler.sam.suite import SUITE
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.machine.host import AcceleratorError
@@ -19,6 +22,7 @@ from gnarl.sw.runtime.report.stages import TimedStages, quiet
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sam.model.streams import run_graph
 from gnarl.sw.runtime.sam.model.tokens import ModelError
+from gnarl.sw.runtime.sam.places import places_of
 from gnarl.sw.runtime.sam.simulator.cycles import run_cycles
 from gnarl.sw.runtime.sam.simulator.deadlock import DeadlockError
 from gnarl.sw.runtime.sam.simulator.simulate import simulate
@@ -31,8 +35,10 @@ from tests.hw.sam.graphs import (
     column,
     load_vectors,
     machine,
+    product,
     small,
 )
+from tests.hw.sam.test_top import LINES as LINE_MEMORY
 from tests.support.sam.simulated import like_model
 from tests.sw.compiler.sam.test_rtl_sample import MIXED, SMALL, random_inputs
 
@@ -78,8 +84,8 @@ def _compiled(line: Line) -> tuple[Program, dict[str, Any]]:
         return device.compile(text), random_inputs(text, SIZES, line.seed)
 
 
-def test_the_list_has_fourteen_machines():
-    assert len(LINES) == 14
+def test_the_list_has_seventeen_machines():
+    assert len(LINES) == 17
 
 
 @pytest.mark.parametrize("line", OF_STATEMENTS, ids=lambda line: line.statement)
@@ -118,6 +124,77 @@ def test_reads_of_a_search_are_those_of_rtl():
     assert driver.cycles() == run.cycles
     assert run.counters["reads_c_crd"] == 3
     assert run.counters["tokens_b_out_crd"] - 2 < run.counters["reads_b_crd"] < 50
+
+
+def _line_machine(seed: int) -> dict[str, Any]:
+    """Fields of a machine with a memory of lines."""
+    rng = random.Random(seed)
+    slots = rng.choice([2, 4, 8])
+    return {
+        "memory": "lines",
+        "memory_channels": rng.choice([1, 2, 4]),
+        "line_bytes": rng.choice([8, 16, 32]),
+        "memory_latency": rng.choice([2, 3, 9, 20]),
+        "line_cycles": rng.choice([1, 2, 5]),
+        "port_lines": slots,
+        "prefetch_lines": rng.randrange(slots),
+        "memory_in_flight": rng.choice([2, 3, 8, 20]),
+        "skip": rng.random() < 0.5,
+        "queue_depth": rng.choice([2, 4, 8]),
+        "array_words": 64,
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_memory_of_lines_takes_as_many_cycles_as_on_rtl(seed: int):
+    """Whatever its channels and ports are: each line moves in the same cycle."""
+    config = small(INTERSECTION, **_line_machine(seed))
+    driver, _ = machine(config)
+    rng = random.Random(seed)
+    for _ in range(3):
+        b, c = (
+            {at: rng.randrange(1, 9) for at in sorted(rng.sample(range(100), rng.randrange(60)))}
+            for _ in range(2)
+        )
+        load_vectors(driver, b, c)
+        driver.run(max_cycles=10_000)
+        run = simulate(
+            INTERSECTION,
+            config,
+            _vectors({"b": b, "c": c}),
+            {},
+            places_of(config, own_places(config)).of,
+            max_cycles=10_000,
+        )
+        assert driver.cycles() == run.cycles
+        assert driver.counters() == run.counters | run.counts
+        assert product(driver) == {at: b[at] * c[at] & 0xFF for at in b.keys() & c.keys()}
+        entries = run.counts["write_entries"]
+        assert run.counters["lines_write_crd"] == -(-entries // (config.line_bytes // 4))
+
+
+def _vectors(vectors: Mapping[str, Mapping[int, int]]) -> dict[str, np.ndarray]:
+    """Arrays of operands of ``INTERSECTION``."""
+    arrays = {f"{name}_seg": [[0, len(one)]] for name, one in vectors.items()}
+    arrays |= {f"{name}_crd": list(one) for name, one in vectors.items()}
+    arrays |= {f"{name}vals_vals": list(one.values()) for name, one in vectors.items()}
+    return {
+        name: np.array(rows, np.uint32).reshape(-1, 2 if name.endswith("_seg") else 1)
+        for name, rows in arrays.items()
+    }
+
+
+def test_a_deadlock_in_front_of_a_memory_of_lines_is_one_on_rtl_too():
+    config = small(STUCK, queue_depth=4, **LINE_MEMORY)
+    driver, _ = machine(config)
+    driver.write_window("vals_vals", column([1] * 8))
+    driver.write_window("settings", [[5]])
+    with pytest.raises(AcceleratorError, match="DEADLOCK"):
+        driver.run(max_cycles=10_000)
+    arrays = {"vals_vals": np.ones((8, 1), np.uint32)}
+    places = places_of(config, own_places(config)).of
+    with pytest.raises(DeadlockError, match="vals waits for room in the queue of 4 tokens"):
+        simulate(STUCK, config, arrays, {("i", "size"): 5}, places, max_cycles=10_000)
 
 
 def _rows(width: int) -> dict[str, np.ndarray]:
