@@ -87,8 +87,8 @@ INTROS = {
         "attention, 16 wide, fused (`lanes = { i = 4 }` in its schedule), as the paper's figure "
         "16 has it: of 64 positions in blocks of 8, the first of which sees all, and of 1,024 in "
         "blocks of 64, two of which do. *Times as fast*: cycles of one lane over those here. Rows "
-        "are dealt in turn, whatever they hold: *imbalance* has the tokens of the fullest lane "
-        "over the mean.",
+        "with the most products come first, as hosts deal them, for one lane, too; *imbalance* has "
+        "the tokens of the fullest lane over the mean.",
     ),
     "blocks": Intro(
         "Blocks of values",

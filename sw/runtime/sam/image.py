@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -42,6 +42,7 @@ from gnarl.sw.runtime.sam.places import Places, places_of
 from gnarl.sw.runtime.sam.simulator.simulated_run import SimulatedRun
 from gnarl.sw.runtime.sam.written import written_tensor
 from gnarl.sw.workloads.einsum.program import EinsumProgram
+from gnarl.sw.workloads.entries_order import ascending_order
 from gnarl.sw.workloads.tensor.blocks import (
     entries_of_blocks,
     in_blocks,
@@ -71,11 +72,15 @@ class Operands:
         operands by name, with the sizes that they have in the statement.
     sizes
         size of each index variable.
+    renumbered
+        for some indices the coordinate that each number in the machine stands for, int64 [size];
+        all others are what they are.
     """
 
     launch: Launch
     tensors: Mapping[str, Tensor]
     sizes: Mapping[str, int]
+    renumbered: Mapping[str, np.ndarray] = field(default_factory=dict, kw_only=True)
 
     @property
     def program(self) -> EinsumProgram:
@@ -102,6 +107,12 @@ class Operands:
         """Coordinates of the loop over an index: all, or as many as there are blocks."""
         return -(-self.sizes[index] // self.blocks.get(index, 1))
 
+    def _indices(self, name: str) -> tuple[str, ...]:
+        """Those of the first access of a tensor."""
+        kernel = kernel_of(self.launch.sections)
+        accesses = (*kernel.operands, *kernel.results)
+        return next(each.indices for each in accesses if each.tensor == name)
+
     @cached_property
     def config(self) -> SamConfig:
         """The launch's machine."""
@@ -114,7 +125,11 @@ class Operands:
 
     def stored(self, name: str) -> Storage:
         """An operand in its format."""
-        return self.stored_as(name, self.tensors[name])
+        tensor = self.tensors[name]
+        for mode, index in enumerate(self._indices(name)):
+            if index in self.renumbered:
+                tensor = renumbered(tensor, mode, np.argsort(self.renumbered[index]))
+        return self.stored_as(name, tensor)
 
     def stored_as(self, name: str, tensor: Tensor) -> Storage:
         """A tensor in the format, and with the blocks, of an operand."""
@@ -127,10 +142,7 @@ class Operands:
     def block_modes(self, name: str) -> dict[int, int]:
         """The dimensions of a tensor along which it has blocks, and words along each, in the order
         of a block's words."""
-        kernel = kernel_of(self.launch.sections)
-        accesses = (*kernel.operands, *kernel.results)
-        indices = next(each.indices for each in accesses if each.tensor == name)
-        along = {index: mode for mode, index in enumerate(indices)}
+        along = {index: mode for mode, index in enumerate(self._indices(name))}
         return {along[index]: words for index, words in self.blocks.items() if index in along}
 
     def read_by(self, block: Block) -> Storage:
@@ -191,6 +203,14 @@ class Operands:
     def simulated(self, max_cycles: int, samples: int | None = None) -> SimulatedRun:
         """What the image makes a machine do, cycle by cycle; see ``simulate``."""
         return simulated(self.config, self.image, max_cycles, samples)
+
+
+def renumbered(tensor: Tensor, mode: int, numbers: np.ndarray) -> Tensor:
+    """The tensor with other ``numbers`` in place of the coordinates of a dimension."""
+    coordinates = tensor.coordinates.copy()
+    coordinates[:, mode] = numbers[coordinates[:, mode]]
+    order = ascending_order(coordinates)
+    return Tensor(tensor.shape, coordinates[order], tensor.values[order])
 
 
 def is_model(program: Program) -> bool:
@@ -455,7 +475,12 @@ def result(
     stored = in_blocks(shape, modes)
     levels, words = written_tensor(graph, tensor, format, stored, memory)
     coordinates, found = restore_entries(format, stored, levels, words)
-    return entries_of_blocks(coordinates, found, modes, shape)
+    coordinates, found = entries_of_blocks(coordinates, found, modes, shape)
+    for mode, index in enumerate(access.indices):
+        if index in operands.renumbered:
+            coordinates[:, mode] = operands.renumbered[index][coordinates[:, mode]]
+    order = ascending_order(coordinates)
+    return coordinates[order], found[order]
 
 
 def _setting(graph: Graph, name: str, setting: str, operands: Operands) -> int:

@@ -30,6 +30,7 @@ from gnarl.sw.runtime.machine.board.serial_address import SerialAddress
 from gnarl.sw.runtime.machine.host_machine import HostJob
 from gnarl.sw.runtime.machine.machine import Machine
 from gnarl.sw.runtime.report.stages import Stages
+from gnarl.sw.runtime.sam.balanced import balanced
 from gnarl.sw.runtime.sam.command_line import COMMAND_LINE
 from gnarl.sw.runtime.sam.figures import activity, dot, drawn_counters, figures
 from gnarl.sw.runtime.sam.image import (
@@ -113,11 +114,13 @@ class SamExecutor(HostExecutor[SamConfig, Operands]):
     memory_map = staticmethod(memory_map)
     bind = staticmethod(bind)
     given = staticmethod(given)
-    operands = staticmethod(operands)
     result_rows = staticmethod(result_rows)
     outputs = staticmethod(outputs)
     volatile_rows = staticmethod(volatile_rows)
     drawn_counters = staticmethod(drawn_counters)
+
+    def operands(self, launch: Launch, tensors: Mapping[str, Array]) -> Operands:
+        return balanced(operands(launch, tensors))
 
     def image(self, launch: Launch, operands: Operands) -> dict[str, Rows]:
         return operands.image
