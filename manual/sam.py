@@ -80,6 +80,7 @@ PARAMETER_TEXTS = {
     "full1": "every coordinate of the index around it comes out, absent ones with an empty fiber; "
     "with order 2",
     "lanes": "how many",
+    "shift": "the lowest of the bits of a coordinate that say the lane",
     "keep_empty": "every stop ends a fiber, also one right after another stop",
     "block": "the indices along which its values have words, and how many; empty: one word",
     "lane": "which lane writes, where each has writers of its own; 0 where there are none",

@@ -95,6 +95,9 @@ def _index_blocks() -> dict[str, Spec]:
         "crd_parallelizer": Spec(
             lambda: CrdParallelizer(WIDTH, WIDTH, CRD_LANES), cases.deal_by_crd
         ),
+        "crd_parallelizer_of_higher_bits": Spec(
+            lambda: CrdParallelizer(WIDTH, WIDTH, CRD_LANES, 3), partial(cases.deal_by_crd, shift=3)
+        ),
         "serializer": Spec(lambda: Serializer(WIDTH, LANES), cases.collect),
         "compressed_writer": Spec(
             lambda: CompressedWriter(WIDTH, ARRAY_WORDS, False),

@@ -28,7 +28,7 @@ MAX_ACCUMULATOR_ORDER = 2
 MAX_LANES = 16
 """Of a block; a loop may have more, by trees of blocks."""
 SUM_LANES = (2, 4, 8, 16)
-"""Lanes by which a loop may be summed: coordinates are dealt by their last bits."""
+"""Lanes of a block that deals by bits of coordinates."""
 DEALERS = ("parallelizer", "crdparallelizer")
 """Types of blocks that deal what comes in at ``i`` to lanes."""
 
@@ -318,6 +318,7 @@ BLOCK_TYPES: dict[str, BlockType] = {
             (Port("i", _ANY), Port("crd", (CRD,))),
             _lanes("o"),
             _SUM_LANES,
+            Parameter("shift", tuple(range(6)), 0),
         ),
         _type("serializer", _lanes("i"), (Port("o", _ANY),), _LANES),
         _type("valserializer", _values_of_lanes, _ports("out_val"), _LANES),

@@ -203,7 +203,7 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     "pointtocrd": _of_width(PointToCrd),
     "parallelizer": lambda block, widths, config: Parallelizer(widths["i"], block["lanes"]),
     "crdparallelizer": lambda block, widths, config: CrdParallelizer(
-        widths["crd"], widths["i"], block["lanes"]
+        widths["crd"], widths["i"], block["lanes"], block["shift"]
     ),
     "serializer": lambda block, widths, config: Serializer(widths["i0"], block["lanes"]),
     "valserializer": lambda block, widths, config: ValSerializer(

@@ -164,7 +164,11 @@ def _unit_types() -> list[UnitType]:
             for lanes in range(2, MAX_LANES + 1)
         ),
         *(
-            UnitType(f"crdparallelizer_{lanes}", "crdparallelizer", (Variant({"lanes": lanes}),))
+            UnitType(
+                f"crdparallelizer_{lanes}",
+                "crdparallelizer",
+                (Variant({"lanes": lanes, "shift": 0}),),
+            )
             for lanes in SUM_LANES
         ),
         UnitType("fiberwrite", "fiberwrite", (Variant({"format": DENSE}), *compressed)),

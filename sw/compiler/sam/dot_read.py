@@ -196,7 +196,10 @@ class _Builder:
         if lanes not in SUM_LANES:
             allowed = ", ".join(map(str, SUM_LANES[:-1]))
             self._netlist.refuse(node, f": lanes {lanes} must be {allowed} or {SUM_LANES[-1]}")
-        self._add(node, "crdparallelizer", "share", lanes=lanes)
+        shift = node.values.get("shift", "0")
+        if not (shift.isdecimal() and len(shift) == 1):
+            self._netlist.refuse(node, f": shift {short(shift)} must be 0 to 5")
+        self._add(node, "crdparallelizer", "share", lanes=lanes, shift=int(shift))
 
     def _merge(self, node: Node) -> None:
         self._add(node, "serializer", "merge", lanes=self._lanes(node))

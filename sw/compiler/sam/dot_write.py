@@ -250,6 +250,8 @@ class _Writer:
                 return self._hold(block)
             case "parallelizer" | "crdparallelizer" | "serializer" | "valserializer":
                 values = {"type": block.type, "lanes": str(block["lanes"])}
+                if shift := block.parameters.get("shift"):
+                    values["shift"] = str(shift)
                 return values, f"{block.type} {block['lanes']}"
             case kind if kind in (*JOINERS, "bitvectorexpand"):
                 return {"type": block.type, "index": index}, f"{block.type} {index}"

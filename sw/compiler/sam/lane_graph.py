@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from math import prod
 
 from gnarl.hw.sam.graph import Block, Edge
 from gnarl.hw.sam.unit import WRITERS
@@ -27,7 +28,7 @@ class LaneGraph:
         self.edges: list[Edge] = []
         self._dealt: dict[tuple[Output, int], list[Output]] = {}
         self._merged: dict[Output, Output] = {}
-        self._shared: set[str] = set()
+        self._shared: dict[tuple[Output, int], list[Output]] = {}
         self._sums: dict[str, Mapping[str, Output]] = {}
 
     def add_block(self, block: Block, is_inside: bool) -> None:
@@ -52,14 +53,30 @@ class LaneGraph:
 
     def deal_by_coordinate(self, edge: Edge, crd: Edge) -> None:
         """An edge into the loop, by the coordinates that another edge brings."""
-        name = f"share_{edge.source}_{edge.output}"
-        if name not in self._shared:
-            self._shared.add(name)
-            self.blocks.append(Block(name, "crdparallelizer", {"lanes": self._lanes}))
-            self.edges.append(replace(crd, target=name, input="crd"))
-            self.edges.append(Edge(edge.source, edge.output, name, "i"))
-        for lane, target in enumerate(_lanes(edge.target, self._lanes)):
-            self.edges.append(replace(edge, source=name, output=f"o{lane}", target=target))
+        shares = self._shares(edge.source, edge.output, crd, len(self._ways))
+        for (source, output), target in zip(shares, _lanes(edge.target, self._lanes), strict=True):
+            self.edges.append(replace(edge, source=source, output=output, target=target))
+
+    def _shares(self, source: str, output: str, crd: Edge, level: int) -> list[Output]:
+        """A stream as it is dealt by coordinates down to a level of the tree: one block for each
+        output and level, by the next bits of what ``crd`` brings, which is dealt likewise."""
+        if level == 0:
+            return [(source, output)]
+        key = (source, output), level
+        if key not in self._shared:
+            ways, shift = self._ways[level - 1], (prod(self._ways[: level - 1])).bit_length() - 1
+            streams = self._shares(source, output, crd, level - 1)
+            coordinates = self._shares(crd.source, crd.output, crd, level - 1)
+            shares = []
+            for number, (stream, own) in enumerate(zip(streams, coordinates, strict=True)):
+                name = _numbered(f"share_{source}_{output}", level - 1, number)
+                parameters = {"lanes": ways, "shift": shift}
+                self.blocks.append(Block(name, "crdparallelizer", parameters))
+                self.edges.append(Edge(*own, name, "crd", crd.depth))
+                self.edges.append(Edge(*stream, name, "i"))
+                shares.append([(name, f"o{way}") for way in range(ways)])
+            self._shared[key] = [each[way] for way in range(ways) for each in shares]
+        return self._shared[key]
 
     def add_up(self, edge: Edge, accumulator: Block, index: str) -> None:
         """An edge of an accumulator that each lane has: what neighbours give is added, in pairs and

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 import networkx as nx
 
 from gnarl.hw.lib.errors import WorkloadError
-from gnarl.hw.sam.block_types import SUM_LANES
 from gnarl.hw.sam.graph import Block, Edge, Graph
 from gnarl.sw.compiler.sam.streams import Loops, Output, residue_of
 
@@ -72,7 +71,7 @@ def lane_sums(
                 return LaneSums()
             if edge.depth is not None and edge.depth > (crd.depth or 0):
                 around[loops[edge.source, edge.output]] = replace(crd, depth=edge.depth)
-    return LaneSums(accumulators, blocks, around) if lanes in SUM_LANES else LaneSums()
+    return LaneSums(accumulators, blocks, around) if lanes & (lanes - 1) == 0 else LaneSums()
 
 
 def summed_lanes(graph: Graph, loops: Mapping[Output, Loops]) -> dict[str, int]:

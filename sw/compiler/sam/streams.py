@@ -268,6 +268,10 @@ class _Tracer:
     def _crdparallelizer(self, block: Block) -> dict[str, Loops]:
         loops = self._in(block, "crd", 1)
         self._same(block, "crd", "i", self._in(block, "i"), loops)
+        _, lanes, _ = _divided(loops[-1], _RESIDUE)
+        if 1 << block["shift"] != lanes:
+            shift = lanes.bit_length() - 1
+            _fail(block, "crd", f"is of {lanes} lanes already; must have shift = {shift}")
         return _in_lanes(block, _RESIDUE, loops)
 
     def _serializer(self, block: Block) -> dict[str, Loops]:
@@ -298,25 +302,29 @@ class _Tracer:
 def lane_of(fibers: Fibers) -> tuple[int, int] | None:
     """The lane that a loop's coordinates were dealt to in turn, and of how many; ``None``: to
     none."""
-    lane, lanes = 0, 1
-    while (dealt := _dealt(fibers)) is not None:
-        ways, way, fibers = dealt
-        lane, lanes = way + ways * lane, ways * lanes
+    lane, lanes, _ = _divided(fibers, _LANE)
     return (lane, lanes) if lanes > 1 else None
 
 
 def residue_of(fibers: Fibers) -> tuple[int, int, Fibers] | None:
     """The lane that a loop's coordinates were dealt to by their residues, and of how many, and the
     loop before; ``None``: they were not."""
-    dealt = _dealt(fibers, _RESIDUE)
-    return None if dealt is None else (dealt[1], dealt[0], dealt[2])
+    lane, lanes, before = _divided(fibers, _RESIDUE)
+    return (lane, lanes, before) if lanes > 1 else None
 
 
 def undivided(fibers: Fibers) -> Fibers:
     """The loop whose coordinates were dealt to lanes in turn, if they were."""
-    while (dealt := _dealt(fibers)) is not None:
-        fibers = dealt[2]
-    return fibers
+    return _divided(fibers, _LANE)[2]
+
+
+def _divided(fibers: Fibers, how: str) -> tuple[int, int, Fibers]:
+    """The lane that a loop was dealt to by a tree of blocks, of how many, and the loop before."""
+    lane, lanes = 0, 1
+    while (dealt := _dealt(fibers, how)) is not None:
+        ways, way, fibers = dealt
+        lane, lanes = way + ways * lane, ways * lanes
+    return lane, lanes, fibers
 
 
 def _dealt(fibers: Fibers, how: str = _LANE) -> tuple[int, int, Fibers] | None:

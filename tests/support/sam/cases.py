@@ -443,11 +443,11 @@ def deal(rng: random.Random) -> Case:
     return Case({"i": tokens}, {f"o{place}": lane for place, lane in enumerate(lanes)})
 
 
-def deal_by_crd(rng: random.Random) -> Case:
+def deal_by_crd(rng: random.Random, shift: int = 0) -> Case:
     depth = _depth(rng, 0)
     pairs = tree(rng, depth, lambda: (_reference(rng), _reference(rng)), 6)
     crd, i = (stream(mapped(itemgetter(place), pairs, depth), depth) for place in range(2))
-    lanes = reference.deal_by_crd(crd, i, CRD_LANES)
+    lanes = reference.deal_by_crd(crd, i, CRD_LANES, shift)
     return Case({"crd": crd, "i": i}, {f"o{place}": lane for place, lane in enumerate(lanes)})
 
 

@@ -453,12 +453,13 @@ def deal(tokens: Tokens, lanes: int) -> list[Tokens]:
     return [[*lane, DONE] for lane in found]
 
 
-def deal_by_crd(crd: Tokens, tokens: Tokens, lanes: int) -> list[Tokens]:
-    """Items to the lanes of their coordinates, empty ones to the first; all else to every lane."""
+def deal_by_crd(crd: Tokens, tokens: Tokens, lanes: int, shift: int = 0) -> list[Tokens]:
+    """Items to the lanes of their coordinates, of which ``shift`` bits are left out, empty ones to
+    the first; all else to every lane."""
     found: list[Tokens] = [[] for _ in range(lanes)]
     for one, token in zip(crd, tokens, strict=True):
         assert is_item(one) == is_item(token)
-        own = [found[payload_of(one) % lanes]] if is_item(one) else found
+        own = [found[(payload_of(one) >> shift) % lanes]] if is_item(one) else found
         for lane in own:
             lane.append(token)
     return found

@@ -22,13 +22,15 @@ class CrdParallelizer(Instanced):
     two lanes, ``0 S0 S0 D`` and ``1 2 S0 S0 D``. Latency: 0 cycles; one token a cycle. Source:
     FuseFlow, section 7, whose lanes have every stop, too.
 
-    Parameters: ``crd_width`` and ``width`` of payloads; ``lanes``, a power of two, >= 2.
+    Parameters: ``crd_width`` and ``width`` of payloads; ``lanes``, a power of two, >= 2; ``shift``,
+    the lowest of the bits of a coordinate that say the lane.
 
     Members: ``crd``, ``i`` in; ``o0``, ``o1``, ... out; ``fault`` out: the streams disagree.
     """
 
-    def __init__(self, crd_width: int, width: int, lanes: int) -> None:
+    def __init__(self, crd_width: int, width: int, lanes: int, shift: int = 0) -> None:
         self._lanes = lanes
+        self._shift = shift
         stream = token_stream(width)
         super().__init__(
             {"crd": In(token_stream(crd_width)), "i": In(stream)}
@@ -41,7 +43,8 @@ class CrdParallelizer(Instanced):
         crd, i = self.crd, self.i
         outputs = [getattr(self, f"o{lane}") for lane in range(self._lanes)]
         step = TokenStep(m, inputs=[crd, i], outputs=outputs)
-        lane = crd.payload.payload[: (self._lanes - 1).bit_length()]  # that of empty is 0
+        bits = (self._lanes - 1).bit_length()
+        lane = crd.payload.payload[self._shift : self._shift + bits]  # that of empty is 0
 
         with m.If(crd.valid & i.valid):
             with m.If(agree(crd, i)):

@@ -26,10 +26,11 @@ def parallelizer(site: Site, inputs: Inputs) -> Done:
 
 
 def crdparallelizer(site: Site, inputs: Inputs) -> Done:
-    """Tokens by their coordinates modulo the number of lanes; stops to every lane."""
+    """Tokens by bits of their coordinates; stops to every lane."""
     crd, stream, lanes = inputs["crd"], inputs["i"], site.block["lanes"]
     site.require_same(crd, stream, ("crd", "i"))
-    is_own = ~crd.is_data | (crd.words % lanes == np.arange(lanes)[:, None])
+    lane = (crd.words >> site.block["shift"]) % lanes
+    is_own = ~crd.is_data | (lane == np.arange(lanes)[:, None])
     outputs = zip(site.block.outputs, is_own, strict=True)
     return Done({output: stream.tokens[own] for output, own in outputs})
 

@@ -388,6 +388,9 @@ class _Layout:
         self.add_bypass(b + lookups.ASKED)
         self._s[b + layout.PARAMETER] = self.setting(block, "words")
 
+    def fill_shift(self, block: Block, b: int) -> None:
+        self._s[b + layout.PARAMETER] = block["shift"]
+
     def fill_size(self, block: Block, b: int) -> None:
         self._s[b + layout.PARAMETER] = self.setting(block, "size")
 
@@ -579,6 +582,7 @@ _OWN = {
 _PARTICULARS: dict[int, Callable[[_Layout, Block, int], None]] = {
     kinds.DENSE_LOOKUP: _Layout.fill_size,
     kinds.LOCATE: _Layout.fill_size,
+    kinds.DEAL_BY_CRD: _Layout.fill_shift,
     kinds.LOOKUP: _Layout.fill_lookup,
     kinds.VALUES: _Layout.fill_values,
     kinds.WORDS: _Layout.fill_words,

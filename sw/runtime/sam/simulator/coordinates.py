@@ -19,6 +19,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     NEXT,
     NEXT_TOKEN,
     OUTPUTS,
+    PARAMETER,
     SECOND,
     STATE,
     STOP,
@@ -248,7 +249,7 @@ def deal_by_crd(s: np.ndarray, b: int) -> int:
     if not agree(crd, token):
         return WRONG
     for place in range(lanes):
-        if not is_data(crd) or place == crd & (lanes - 1):
+        if not is_data(crd) or place == crd >> s[b + PARAMETER] & lanes - 1:
             give(s, b, place, token)
     s[b + TAKES] = 0b11
     return READY

@@ -87,7 +87,7 @@ SUMS = [
 @pytest.mark.parametrize("density", [0.0, 0.1, 0.6, 1.0])
 @pytest.mark.parametrize("product", PRODUCTS)
 def test_products_of_matrices(product: str, density: float) -> None:
-    for seed, lanes in enumerate((2, 4, 8, 16)):
+    for seed, lanes in enumerate((2, 4, 8, 16, 32, 64)):
         text = f"{product} -s=parallelize(k,{lanes})"
         assert lanes_of(lower(parse(text))) == {"k": lanes}
         check_bits(text, seed, density)
@@ -133,7 +133,7 @@ def test_lanes_have_all_that_leads_to_a_sum() -> None:
     "text",
     [
         f"{PRODUCTS[0]} -s=parallelize(k,3)",  # a lane has no bits of a coordinate to itself
-        f"{PRODUCTS[0]} -s=parallelize(k,32)",
+        f"{PRODUCTS[0]} -s=parallelize(k,18)",
         f"{PRODUCTS[0]} -s=parallelize(i,4)",
     ],
 )
@@ -209,3 +209,24 @@ def test_a_file_with_its_text_is_read_back() -> None:
         "x.gv: graph: lanes have sums over k, which only a file with its Einsum text can say"
     ):
         read_dot(without, "x.gv")
+
+
+@pytest.mark.parametrize(("lanes", "levels"), [(16, 1), (32, 5), (64, 9)])
+def test_more_lanes_than_a_block_has(lanes: int, levels: int) -> None:
+    """A tree of blocks deals by the next bits of coordinates, which are dealt likewise."""
+    graph = lower(parse(f"{PRODUCTS[1]} -s=parallelize(k,{lanes})"))
+    assert lanes_of(graph) == {"k": lanes}
+    blocks = [block for block in graph.blocks if block.type == "crdparallelizer"]
+    streams = {block.name.removesuffix(f"_{block.name.split('_')[-1]}") for block in blocks}
+    assert len(blocks) % levels == 0 and len(streams) >= 1
+    text = write_dot(graph, parse(PRODUCTS[1]))
+    assert ('shift="' in text) == (lanes > 16)
+    if lanes > 16:
+        wrong = [
+            Block(each.name, each.type, {**each.parameters, "shift": 0})
+            if each.type == "crdparallelizer"
+            else each
+            for each in graph.blocks
+        ]
+        with pytest.raises(WorkloadError, match="lanes already; must have shift = "):
+            verify(Graph(tuple(wrong), graph.edges))

@@ -35,10 +35,12 @@ def test_lanes_of_one_size_are_even() -> None:
 
 
 def test_the_fullest_lane_is_that_of_long_rows() -> None:
-    """Lane 0 has rows of 16 products, lane 1 of 4; each of k's fibers has a stop, and there is
-    done."""
-    imbalance, _ = report(f"{PRODUCT} -s=parallelize(i,2)", SKEWED)
-    assert imbalance == pytest.approx((2 * 4 * 5 + 1) * 2 / ((2 * 4 * 5 + 1) + (2 * 1 * 5 + 1)))
+    """Lane 0 has the row of 16 products and one of 4, lane 1 two of 4; each of k's fibers has a
+    stop, and there is done."""
+    matrix = np.eye(4)
+    matrix[1] = 1
+    imbalance, _ = report(f"{PRODUCT} -s=parallelize(i,2)", matrix)
+    assert imbalance == pytest.approx((5 * 5 + 1) * 2 / ((5 * 5 + 1) + (2 * 5 + 1)))
 
 
 def test_what_ends_lanes_is_named() -> None:

@@ -50,6 +50,12 @@ def _specs() -> list[tuple[str, dict[str, Any], str, Make]]:
         ("pointtocrd", {}, "float32", cases.from_points),
         ("parallelizer", {"lanes": cases.LANES}, "float32", cases.deal),
         ("crdparallelizer", {"lanes": cases.CRD_LANES}, "float32", cases.deal_by_crd),
+        (
+            "crdparallelizer",
+            {"lanes": cases.CRD_LANES, "shift": 5},
+            "float32",
+            partial(cases.deal_by_crd, shift=5),
+        ),
         ("serializer", {"lanes": cases.LANES}, "float32", cases.collect),
         ("fiberwrite", {"format": "dense"}, "float32", cases.write_dense),
     ]
