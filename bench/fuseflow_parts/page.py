@@ -109,8 +109,9 @@ INTROS = {
         "figures 12 and 14 have them; and two decoders "
         "([examples/decoder.py](../../examples/decoder.py)) of "
         f"{fusion.POSITIONS} positions, {fusion.WIDTH} wide, with {fusion.HEADS} heads, a quarter "
-        f"of GPT-3 Small's, and BigBird's mask in blocks of {fusion.BLOCK}, element by element, and "
-        f"*in blocks*, with values of {fusion.BLOCK} words, as the paper has them. Cycles, operations and bytes are estimated (below), two "
+        f"of GPT-3 Small's, and BigBird's mask in blocks of {fusion.BLOCK}, element by element, "
+        f"and *in blocks*, with values of {fusion.BLOCK} words, as the paper has them. Cycles, "
+        "operations and bytes are estimated (below), two "
         "models are run besides. *× none*: over those without fusion.",
     ),
     "memory": Intro(
