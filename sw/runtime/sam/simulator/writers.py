@@ -11,7 +11,6 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     BANKS,
     BUFFER,
     BUFFER_WORDS,
-    CHANNELS,
     COUNT,
     DONE,
     FULL,
@@ -68,7 +67,7 @@ def _write(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> bool:
     if port == 0:
         return True
     s[b + AWAKE] = cycle + 1
-    if (s[BANKS] or s[CHANNELS]) and s[port + GRANTED] != cycle:
+    if s[BANKS] and s[port + GRANTED] != cycle:
         return False
     m[s[port + BUFFER] + s[port + REQUESTS]] = s[b + _PAYLOAD]
     s[port + REQUESTS] += 1
