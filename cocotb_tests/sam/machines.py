@@ -76,6 +76,27 @@ def machines() -> dict[str, Sample]:
             "x",
             np.matmul,
         ),
+        "lines": Sample(
+            resolve(
+                SamConfig(
+                    expression="X(i,j)=B(i,j)+C(i,j)*D(i,j) -f=X:ss -f=B:ss -f=C:ds -f=D:ss",
+                    index_bits=8,
+                    array_words=40,
+                    arrays={"lookup_B_i": 6, "write_X_i_seg": 1},
+                    queue_depth=3,
+                    memory="lines",
+                    memory_latency=6,
+                    memory_in_flight=4,
+                    memory_channels=2,
+                    line_bytes=16,
+                    line_cycles=3,
+                    port_lines=2,
+                )
+            ),
+            {"B": (5, 6), "C": (5, 6), "D": (5, 6)},
+            "X",
+            lambda b, c, d: b + c * d,
+        ),
     }
 
 

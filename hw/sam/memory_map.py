@@ -11,7 +11,7 @@ from gnarl.hw.sam.block_types import BITVECTOR_BITS, Array
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.fabric.encoding import WORD_BITS as FABRIC_WORD_BITS
 from gnarl.hw.sam.fabric.encoding import fabric_units, fields, pool
-from gnarl.hw.sam.memory.line_placement import line_windows
+from gnarl.hw.sam.memory.line_placement import line_windows, require_lines
 from gnarl.hw.sam.memory.placement import shared_windows
 from gnarl.hw.sam.unit import Unit, settings_of, unit_of
 
@@ -59,7 +59,8 @@ def settings_rows(config: SamConfig) -> list[tuple[str, str]]:
 def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bool]]:
     """The window of each array, at no base yet, and whether its unit writes it.
 
-    Raises ``ConfigError`` for sizes of arrays that there are not.
+    Raises ``ConfigError`` for sizes of arrays that there are not, and for rows that are longer than
+    a line of memory.
     """
     units = tuple(units)
     require_arrays(config, units)
@@ -76,6 +77,8 @@ def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bo
         for unit in units
         for array in unit.arrays
     ]
+    if config.memory == "lines":
+        require_lines((window for window, _ in arrays), config.line_words)
     if config.memory != "local":
         return arrays
     return [

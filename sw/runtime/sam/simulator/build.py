@@ -503,7 +503,7 @@ class _Layout:
         s[layout.LINE_LATENCY], s[layout.LINE_CYCLES] = config.memory_latency, config.line_cycles
         in_flight = s[layout.IN_FLIGHT] = config.memory_latency // config.line_cycles + 1
         s[layout.AHEAD] = config.prefetch_lines
-        s[layout.CHANNELS] = config.memory_channels
+        s[layout.CHANNELS], s[layout.BANKS] = config.memory_channels, 1
         first = self._record(config.memory_channels * layout.CHANNEL)
         s[layout.FIRST_CHANNEL] = first
         for number in range(config.memory_channels):
@@ -525,8 +525,9 @@ class _Layout:
         s[port + layout.FETCHED] = s[port + layout.COME] = -1
         if window.name in self._written:
             return
-        s[port + layout.CAPACITY] = config.memory_in_flight
-        s[port + layout.FIRST_REQUEST] = self._record(
+        s[port + layout.CAPACITY] = s[port + layout.LATENCY] = 1
+        s[port + layout.MOST_WAITING] = config.memory_in_flight
+        s[port + layout.FIRST_WAITING] = self._record(
             config.memory_in_flight * line_memory.WAITING_FIELDS
         )
         s[port + layout.LAST_LINE] = -1

@@ -51,7 +51,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     WITH_ALL_ELSE,
     WRITING,
 )
-from gnarl.sw.runtime.sam.simulator.line_memory import begin_lines, end_lines, is_settled
+from gnarl.sw.runtime.sam.simulator.line_memory import BEGIN, END, IS_SETTLED, lines
 from gnarl.sw.runtime.sam.simulator.memory import arbitrate
 from gnarl.sw.runtime.sam.simulator.skipping import (
     FIBERS,
@@ -81,11 +81,11 @@ def run_cycles(records: np.ndarray, memory: np.ndarray, until: int) -> None:
                 s[b + BEGUN] = cycle
                 if not _begin(s, m, b, cycle):
                     _fail(s, b)
-        if s[BANKS]:
-            arbitrate(s, cycle)
         is_awake = False
         if s[CHANNELS]:
-            is_awake = begin_lines(s, cycle)
+            is_awake = lines(s, cycle, BEGIN)
+        elif s[BANKS]:
+            arbitrate(s, cycle)
         for number in range(blocks):
             b = s[first_block + number]
             if s[b + AWAKE] < cycle:
@@ -96,7 +96,7 @@ def run_cycles(records: np.ndarray, memory: np.ndarray, until: int) -> None:
                 if _run(s, m, b, cycle) == WRONG:
                     _fail(s, b)
         if s[CHANNELS]:
-            end_lines(s, cycle)
+            lines(s, cycle, END)
         cycle += 1
         s[CYCLE] = cycle
         if s[STATUS] != RUNNING:
@@ -104,7 +104,7 @@ def run_cycles(records: np.ndarray, memory: np.ndarray, until: int) -> None:
         if s[CYCLES]:
             # The hardware notices the end a cycle later; what moves until then counts.
             s[STATUS] = ENDED
-        elif s[WRITING] == 0 and (not s[CHANNELS] or is_settled(s, cycle)):
+        elif s[WRITING] == 0 and (not s[CHANNELS] or lines(s, cycle, IS_SETTLED)):
             s[CYCLES] = cycle
         elif not is_awake or cycle - s[LAST_MOVE] > s[PATIENCE]:
             s[STATUS] = DEADLOCK

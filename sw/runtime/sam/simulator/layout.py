@@ -56,7 +56,8 @@ PORTS, FIRST_PORT = _once.take(), _once.take()
 BANKS, FIRST_BANK = _once.take(), _once.take()
 """Banks of a shared memory, 0 if each array has its own; three fields each."""
 CHANNELS, FIRST_CHANNEL = _once.take(), _once.take()
-"""Channels of a memory of lines, 0 if there is none; beside each other."""
+"""Channels of a memory of lines, 0 if there is none; beside each other. They count as a bank, too:
+ports are granted what they want."""
 LINE_LATENCY, LINE_CYCLES, IN_FLIGHT, AHEAD = (_once.take() for _ in range(4))
 """Of a memory of lines: cycles to an answer, cycles of a line, lines under way in a channel, and
 lines that ports ask for ahead."""
@@ -131,8 +132,11 @@ FETCHES, FETCH, FETCHED = _port.take(), _port.take(4), _port.take()
 left last, or a line that is written."""
 COME = _port.take()
 """The cycle in which a line came last."""
-SHOWN, SHOWN_ROW, IS_TAKEN = (_port.take() for _ in range(3))
-"""Whether a row is answered, and which; whether it is taken in this cycle."""
+WAITING, MOST_WAITING, WAITING_HEAD, FIRST_WAITING = (_port.take() for _ in range(4))
+"""Rows that wait for their lines, how many there may be, and the oldest in their ring; the one that
+is answered is the only one that is under way."""
+SHOWN = _port.take()
+"""A row was answered, and is under way unless it has been taken."""
 PORT = _port.size
 
 SLOT_LINE, SLOT_HERE, SLOT_DUE = range(3)

@@ -15,7 +15,6 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     ANSWERED,
     AWAKE,
     BASE,
-    CAPACITY,
     CHANNEL,
     CHANNEL_FREE,
     CHANNEL_HEAD,
@@ -30,10 +29,10 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     FIRST_REQUEST,
     FIRST_SLOT,
     FIRST_UNDER_WAY,
+    FIRST_WAITING,
     FREE,
     GRANTED,
     IN_FLIGHT,
-    IS_TAKEN,
     KEPT,
     LAST_LINE,
     LAST_MOVE,
@@ -45,6 +44,7 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     LINE_SHIFT,
     LINES,
     LINES_LEFT,
+    MOST_WAITING,
     NEXT_LINE,
     NEXT_SLOT,
     OLDEST,
@@ -53,10 +53,11 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     PORTS,
     QUEUE_OF_TWO,
     QUEUED,
+    READS,
     REQUESTS,
     ROW,
+    SENT,
     SHOWN,
-    SHOWN_ROW,
     SLOT,
     SLOT_DUE,
     SLOT_HERE,
@@ -68,6 +69,8 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     UNDER_WAY,
     UNQUEUED,
     USED,
+    WAITING,
+    WAITING_HEAD,
     WANTS,
     WRITING,
 )
@@ -78,14 +81,17 @@ UNDER_WAY_FIELDS = 3
 WAITING_FIELDS = 3
 """Of a row that waits for its answer: its number, the slot of its line, the cycle that it came."""
 
+ANSWER_FIELDS = 2
+"""Of a row that is answered: its number, and the cycle before it is."""
+
 _NONE = -1
 _NEVER = 1 << 62
 _QUEUE = 2
 """Requests that wait in front of a channel, and lines of a port in front of it."""
 
 
-@inner_integers
-def begin_lines(s: np.ndarray, cycle: int) -> bool:
+@inlined_integers
+def _begin(s: np.ndarray, cycle: int) -> bool:
     """What the memory does with what was asked of it before, and with what ports want of it;
     whether there is something to do."""
     first, size = s[FIRST_CHANNEL], s[CHANNELS] * CHANNEL
@@ -105,7 +111,7 @@ def begin_lines(s: np.ndarray, cycle: int) -> bool:
         port = s[s[FIRST_PORT] + number]
         if s[port + SLOTS]:
             _read(s, port, drains, cycle)
-            is_busy |= s[port + REQUESTS] > 0 and not s[port + SHOWN]
+            is_busy |= s[port + WAITING] > 0 and not s[port + SHOWN]
             is_busy |= s[port + LINES_LEFT] > 0 and not drains
             is_busy |= s[port + FETCHES] > 0
         else:
@@ -114,8 +120,8 @@ def begin_lines(s: np.ndarray, cycle: int) -> bool:
     return is_busy
 
 
-@inner_integers
-def end_lines(s: np.ndarray, cycle: int) -> None:
+@inlined_integers
+def _end(s: np.ndarray, cycle: int) -> None:
     """Shows blocks their next answers."""
     for number in range(s[PORTS]):
         port = s[s[FIRST_PORT] + number]
@@ -123,8 +129,8 @@ def end_lines(s: np.ndarray, cycle: int) -> None:
             _show(s, port, cycle)
 
 
-@inner_integers
-def is_settled(s: np.ndarray, cycle: int) -> bool:
+@inlined_integers
+def _is_settled(s: np.ndarray, cycle: int) -> bool:
     """No channel has anything to do when a cycle begins, and no port keeps what was written."""
     first = s[FIRST_CHANNEL]
     for channel in range(first, first + s[CHANNELS] * CHANNEL, CHANNEL):
@@ -224,7 +230,7 @@ def _slot_of(s: np.ndarray, port: int, line: int) -> int:
 @inner_integers
 def _read(s: np.ndarray, port: int, drains: bool, cycle: int) -> None:
     """A port accepts a row, or asks for a line ahead, as ``LineReader`` does."""
-    asks = s[port + WANTS] != 0 and s[port + REQUESTS] < s[port + CAPACITY]
+    asks = s[port + WANTS] != 0 and s[port + WAITING] < s[port + MOST_WAITING]
     if not asks and not s[port + LINES_LEFT]:
         return
     next_slot = s[port + NEXT_SLOT]
@@ -274,30 +280,36 @@ def _give_slot(s: np.ndarray, port: int, line: int) -> None:
 def _wait(s: np.ndarray, port: int, slot: int, cycle: int) -> None:
     """The row that a port wants is accepted, and waits for its line."""
     s[s[port + FIRST_SLOT] + slot * SLOT + SLOT_DUE] += 1
-    place = wrap(s[port + PORT_HEAD] + s[port + REQUESTS], s[port + CAPACITY])
-    at = s[port + FIRST_REQUEST] + place * WAITING_FIELDS
+    place = wrap(s[port + WAITING_HEAD] + s[port + WAITING], s[port + MOST_WAITING])
+    at = s[port + FIRST_WAITING] + place * WAITING_FIELDS
     s[at], s[at + 1], s[at + 2] = s[port + ROW], slot, cycle
-    s[port + REQUESTS] += 1
-    s[port + GRANTED] = cycle
+    s[port + WAITING] += 1
+    # As for what is granted in ``memory``.
+    s[port + READS] += 1
+    s[port + SENT] = 1
+    s[port + WANTS] = 0
+    s[s[port + OWNER] + AWAKE] = cycle + 1
+    s[LAST_MOVE] = cycle
 
 
 @inlined_integers
 def _show(s: np.ndarray, port: int, cycle: int) -> None:
     """The oldest row that waits is read from its slot, once the answer before it is taken."""
-    is_taken = s[port + IS_TAKEN]
-    s[port + IS_TAKEN] = 0
-    if s[port + REQUESTS] and (is_taken or not s[port + SHOWN]):
-        at = s[port + FIRST_REQUEST] + s[port + PORT_HEAD] * WAITING_FIELDS
-        slot = s[port + FIRST_SLOT] + s[at + 1] * SLOT
-        if s[at + 2] < cycle and s[slot + SLOT_HERE] <= cycle:
-            s[port + SHOWN], s[port + SHOWN_ROW] = 1, s[at]
-            s[slot + SLOT_DUE] -= 1
-            s[port + PORT_HEAD] = wrap(s[port + PORT_HEAD] + 1, s[port + CAPACITY])
-            s[port + REQUESTS] -= 1
-            s[s[port + OWNER] + AWAKE] = cycle + 1
-            return
-    if is_taken:
-        s[port + SHOWN] = 0
+    if s[port + REQUESTS]:
+        return
+    s[port + SHOWN] = 0
+    if not s[port + WAITING]:
+        return
+    at = s[port + FIRST_WAITING] + s[port + WAITING_HEAD] * WAITING_FIELDS
+    slot = s[port + FIRST_SLOT] + s[at + 1] * SLOT
+    if s[at + 2] < cycle and s[slot + SLOT_HERE] <= cycle:
+        answer = s[port + FIRST_REQUEST] + s[port + PORT_HEAD] * ANSWER_FIELDS
+        s[answer], s[answer + 1] = s[at], cycle
+        s[port + REQUESTS] = s[port + SHOWN] = 1
+        s[slot + SLOT_DUE] -= 1
+        s[port + WAITING_HEAD] = wrap(s[port + WAITING_HEAD] + 1, s[port + MOST_WAITING])
+        s[port + WAITING] -= 1
+        s[s[port + OWNER] + AWAKE] = cycle + 1
 
 
 @inner_integers
@@ -330,3 +342,19 @@ def _write(s: np.ndarray, port: int, drains: bool, cycle: int) -> None:
         used |= 1 << entry
         s[port + FREE] = entry ^ 1
     s[port + USED] = used
+
+
+BEGIN, END, IS_SETTLED = range(3)
+"""What ``lines`` does."""
+
+
+@inner_integers
+def lines(s: np.ndarray, cycle: int, what: int) -> bool:
+    """``_begin``, ``_end`` or ``_is_settled``: one function, which is too long to be compiled into
+    the loop that calls it, and makes that slower without a memory of lines."""
+    if what == BEGIN:
+        return _begin(s, cycle)
+    if what == IS_SETTLED:
+        return _is_settled(s, cycle)
+    _end(s, cycle)
+    return True

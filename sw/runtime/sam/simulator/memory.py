@@ -17,13 +17,11 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     BANKS,
     BASE,
     CAPACITY,
-    CHANNELS,
     FIRST_BANK,
     FIRST_PORT,
     FIRST_REQUEST,
     FRONT,
     GRANTED,
-    IS_TAKEN,
     LAST_MOVE,
     LATENCY,
     LOADED,
@@ -34,8 +32,6 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     ROW,
     ROW_WORDS,
     SENT,
-    SHOWN,
-    SHOWN_ROW,
     WANTS,
 )
 from gnarl.sw.runtime.sam.simulator.steps import wrap
@@ -91,19 +87,18 @@ def request(s: np.ndarray, b: int, port: int, cycle: int) -> bool:
     if not s[port + WANTS]:
         return True
     requests = s[port + REQUESTS]
-    if s[BANKS] or s[CHANNELS]:
+    if s[BANKS]:
         s[b + AWAKE] = cycle + 1
         if s[port + GRANTED] != cycle:
             return False
     elif requests - s[port + FRONT] == s[port + CAPACITY]:
         return False
     s[b + AWAKE] = cycle + 1
-    if not s[CHANNELS]:
-        size = 2 * s[port + CAPACITY]
-        at = s[port + FIRST_REQUEST] + wrap(s[port + PORT_HEAD] + requests, size) * _RING
-        s[at] = s[port + ROW]
-        s[at + 1] = cycle + s[port + LATENCY]
-        s[port + REQUESTS] = requests + 1
+    size = 2 * s[port + CAPACITY]
+    at = s[port + FIRST_REQUEST] + wrap(s[port + PORT_HEAD] + requests, size) * _RING
+    s[at] = s[port + ROW]
+    s[at + 1] = cycle + s[port + LATENCY]
+    s[port + REQUESTS] = requests + 1
     s[port + READS] += 1
     s[port + SENT] = 1
     s[port + WANTS] = 0
@@ -114,9 +109,6 @@ def request(s: np.ndarray, b: int, port: int, cycle: int) -> bool:
 @inner_integers
 def answer(s: np.ndarray, port: int, cycle: int) -> int:
     """Where in memory the row lies that is answered in this cycle; -1 if none is."""
-    if s[CHANNELS]:
-        shown: int = s[port + ARRAY] + s[port + SHOWN_ROW] * s[port + ROW_WORDS]
-        return shown if s[port + SHOWN] else NONE
     if s[port + REQUESTS] == 0 or (s[port + LATENCY] == 0 and s[port + FRONT] == 0):
         return NONE
     at = s[port + FIRST_REQUEST] + s[port + PORT_HEAD] * _RING
@@ -128,9 +120,6 @@ def answer(s: np.ndarray, port: int, cycle: int) -> int:
 @inner_integers
 def advance_port(s: np.ndarray, b: int, port: int, is_taken: bool, before: int, cycle: int) -> None:
     """Takes an answer, and moves the next one up; ``before``: the requests at the cycle's begin."""
-    if s[CHANNELS]:
-        s[port + IS_TAKEN] = is_taken
-        return
     front, registers = s[port + FRONT], s[port + LATENCY] == 0
     if registers and before > front and front < s[port + CAPACITY]:
         s[port + FRONT] += 1

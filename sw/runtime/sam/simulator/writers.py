@@ -11,7 +11,6 @@ from gnarl.sw.runtime.sam.simulator.layout import (
     BANKS,
     BUFFER,
     BUFFER_WORDS,
-    CHANNELS,
     COUNT,
     DONE,
     FULL,
@@ -70,7 +69,7 @@ def _write(s: np.ndarray, m: np.ndarray, b: int, cycle: int) -> bool:
     if port == 0:
         return True
     s[b + AWAKE] = cycle + 1
-    if (s[BANKS] or s[CHANNELS]) and s[port + GRANTED] != cycle:
+    if s[BANKS] and s[port + GRANTED] != cycle:
         return False
     at, payload = s[port + BUFFER] + s[port + REQUESTS], s[b + _PAYLOAD]
     words = s[port + ROW_WORDS]

@@ -13,7 +13,6 @@ from gnarl.hw.lib.machine.memory_map import Window
 from gnarl.hw.sam.memory.line_arrays import LineArrays
 from gnarl.hw.sam.memory.line_placement import (
     all_lines,
-    line_windows,
     lines_of,
     require_lines,
     rows_per_line,
@@ -336,5 +335,57 @@ def test_a_row_that_is_longer_than_a_line_is_refused():
     wide = Window("vals", 16, 16, 32)
     require_lines([wide], 16)
     with pytest.raises(ConfigError) as caught:
-        line_windows([wide], 8, 1, "")
+        require_lines([wide], 8)
     assert str(caught.value) == ("line_bytes = 32: must be at least 64, the bytes of a row of vals")
+
+
+WIDE = Window("wide", 6, 3, 16)
+NARROW = Window("narrow", 9, 1, 20)
+
+
+def test_rows_of_any_number_of_words():
+    """Three words of 16 bits take four words of memory; those of an array of 20 bits one each."""
+    arrays = LineArrays(
+        [(WIDE, False), (NARROW, True)],
+        8,
+        line_words=8,
+        channels=2,
+        latency=4,
+        line_cycles=2,
+        slots=2,
+        ahead=1,
+        in_flight=4,
+    )
+    rows = [[100 * row + word for word in range(3)] for row in range(6)]
+
+    async def bench(ctx: Any) -> None:
+        place(ctx, arrays, [(0, 6), (3, 9)])
+        contents = {4 * row + word: rows[row][word] for row in range(6) for word in range(3)}
+        await host_write(ctx, arrays, contents)
+        ctx.set(arrays.busy, 1)
+        read, write = arrays.ports.wide, arrays.ports.narrow.write
+        ctx.set(read.data.ready, 1)
+        for row in (5, 0, 1, 4):
+            ctx.set(read.address.valid, 1)
+            ctx.set(read.address.payload, row)
+            await ctx.tick().until(read.address.ready)
+            ctx.set(read.address.valid, 0)
+            *_, answer = await ctx.tick().sample(read.data.payload).until(read.data.valid)
+            assert list(answer) == rows[row]
+        for row in range(9):
+            ctx.set(write.valid, 1)
+            ctx.set(write.payload, {"address": row, "data": [(1 << 20) - 1 - row]})
+            await ctx.tick().until(write.ready)
+        ctx.set(write.valid, 0)
+        await finish(ctx, arrays)
+        host, found = arrays.windows.words, []
+        for row in range(9):
+            ctx.set(host.row, 3 * 8 + row)
+            await ctx.tick()
+            found.append(ctx.get(host.read_data))
+        assert found == [(1 << 20) - 1 - row for row in range(9)]
+
+    simulator = Simulator(arrays)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
