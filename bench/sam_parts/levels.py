@@ -144,6 +144,7 @@ def _join(m: Module, member: wiring.Member, inner: Any, outer: Any) -> None:
 def measure_case(name: str) -> dict[str, Levels]:
     """Levels of a block by metric, but for ``luts``."""
     config = load_configuration(CONFIG, REGISTERS).config
+    assert isinstance(config, SamConfig)
     block = CASES[name]
     return {
         "levels": measure(make(block, config), for_depth=True),
