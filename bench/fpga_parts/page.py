@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.fpga_parts import boards, dpu_points, dpu_registers, dpu_speed, sam_registers, variants
+from bench.fpga_parts import (
+    boards,
+    dpu_points,
+    dpu_registers,
+    dpu_speed,
+    sam_attention,
+    sam_registers,
+    variants,
+)
 from bench.lib.pages import Headline, Intro, Page
 
 _WORKLOADS = ", ".join(Path(name).stem for name in dpu_speed.WORKLOADS)
@@ -32,6 +40,13 @@ INTROS = {
         "Registers of SAM",
         f"{sam_registers.CONFIG} on {variants.BOARD} with one register after the other. *Cycles*: "
         "geometric mean of three products of random 48 × 48 matrices, 2, 5 and 20 % full, on RTL.",
+    ),
+    "sam_attention": Intro(
+        "Attention on SAM",
+        f"The head of examples/attention.py (BigBird, 64 positions, 16 wide, float32), all of it "
+        f"one graph, on {variants.BOARD}: {sam_attention.CONFIG} with all registers, arrays of "
+        "4,096 rows and as many bits of index. *Clock*: of one placement that was asked for more. "
+        "*Cycles*: of the head, on the model.",
     ),
 }
 

@@ -21,6 +21,18 @@ INTROS = {
         "second include loading the operands and reading the result; *machine's* only the "
         "Verilated machine, or the cycle simulator without the values of results.",
     ),
+    "levels": Intro(
+        "Levels of logic",
+        "Look-up tables of four inputs on the longest path between registers, memories and ports "
+        "of each type of block (`synth -flatten -lut 4` of Yosys), with 32 bits of index, float32, "
+        "`alu_stages = 5` and `local_latency = 2`. *Levels*: where ABC maps for depth (`&synch2`), "
+        "of the block alone, and *with queues* in front of its inputs and behind its outputs, as "
+        "they lie between blocks. *Default script*: ABC's, which saves look-up tables and adds "
+        "levels, many or few from one version of a block to the next. `stream_latency` changes "
+        "nothing inside of a block. Memories are none of it; adders and multipliers are look-up "
+        "tables, which FPGAs have better cells for.",
+        folded=True,
+    ),
     "suite": Intro(
         "Every kernel on random tensors",
         "Every kernel of the suite over 20 random cases: four shapes, densities from 0 to 1",

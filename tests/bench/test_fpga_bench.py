@@ -9,8 +9,17 @@ import pytest
 from click.testing import CliRunner
 
 from bench.fpga import main
-from bench.fpga_parts import boards, dpu_points, dpu_registers, page, sam_registers, variants
+from bench.fpga_parts import (
+    boards,
+    dpu_points,
+    dpu_registers,
+    page,
+    sam_attention,
+    sam_registers,
+    variants,
+)
 from bench.lib.records import Record, Setting, load, records
+from gnarl.hw.sam.config import SamConfig
 from tests.support.machines.yowasp import needs_ecp5
 
 USED = {"luts": 41_820, "flip_flops": 2_000, "dsps": 16, "block_rams": 13}
@@ -82,7 +91,29 @@ def test_points_of_most_operations() -> None:
     ]
 
 
-@pytest.mark.parametrize("part", [dpu_registers, dpu_points, sam_registers])
+def test_attention_against_its_limit() -> None:
+    found = [
+        *variant(sam_attention.BENCH, "index_bits=16", clock=50.0, cycles=45_000.0),
+        *variant(sam_attention.BENCH, "index_bits=32", clock=45.0, cycles=45_000.0),
+    ]
+    assert sam_attention.verdict(found).splitlines() == [
+        "index_bits=16: 41,820 LUTs, 50.0 MHz, limit 50 ✔, the head in 900 µs",
+        "index_bits=32: 41,820 LUTs, 45.0 MHz, limit 50 ✘, the head in 1,000 µs",
+    ]
+
+
+def test_attention_is_one_graph(tmp_path: Path) -> None:
+    overrides = ("index_bits=16", "array_words=4096", "accumulator_words=1024")
+    job = sam_attention.AttentionJob(
+        "x", sam_attention.CONFIG, overrides, (), 0, tmp_path, sam_attention.speed
+    )
+    config = job.hardware.config
+    assert isinstance(config, SamConfig) and config.graph is not None
+    assert config.index_bits == 16
+    assert {"spaccumulator", "reduce", "function"} <= {each.type for each in config.graph.blocks}
+
+
+@pytest.mark.parametrize("part", [dpu_registers, dpu_points, sam_registers, sam_attention])
 def test_pictures_of_variants(part: Any, tmp_path: Path) -> None:
     found = [*variant(part.BENCH, "a=1"), *variant(part.BENCH, "b=2", luts=9, mops=70.0)]
     part.draw(found, tmp_path / "x.png")

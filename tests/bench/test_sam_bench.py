@@ -12,15 +12,17 @@ from click.testing import CliRunner, Result
 from bench.lib.records import Record, Setting, load, records, rows
 from bench.lib.summary import geometric_mean
 from bench.sam import main
-from bench.sam_parts import page, suite, table
+from bench.sam_parts import levels, page, suite, table
 from bench.sam_parts.cases import DENSITIES, SIZES, cases
 from bench.sam_parts.kernels import HALF_FULL, KERNELS
 from bench.sam_parts.measure import METRICS
+from gnarl.hw.sam.block_types import BLOCK_TYPES
 from gnarl.sw.compiler.sam.suite import SUITE
 from gnarl.sw.workloads.tensor.fibertree_files import save_fibertree
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.storage import store
 from gnarl.sw.workloads.tensor.tensor import Tensor
+from tests.support.machines.yowasp import needs_yosys
 
 Run = Callable[..., Result]
 
@@ -96,6 +98,45 @@ def test_suite(bench: Run):
     assert "integers equal to NumPy: 60 of 60 runs" in done.stdout
     labels = {record.labels["kernel"] for record in results("suite")}
     assert labels == set(suite._QUICK)
+
+
+@needs_yosys
+def test_levels(bench: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(levels, "_QUICK", ("repeat", "dense writer"))
+    done = bench("levels", "--quick", "-o", "build/bench")
+    assert done.exit_code == 0, done.output
+    assert f"limit {levels.LIMIT} ✔" in done.stdout
+    measured = results("levels")
+    table = {block: row for (block,), row in levels.split(measured, levels.BENCH)[0].items()}
+    assert 0 < table["repeat"]["levels"] <= table["repeat"]["levels_with_queues"] + 1
+    (cells,) = levels.tables(measured).values()
+    assert {len(row) for row in cells.body} == {len(cells.header)}
+    assert Path("build/bench/sam_levels.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_blocks_that_are_too_deep():
+    rows = {"one": (9, 10), "two": (17, 25)}
+    setting = Setting("", (), "", 0)
+    found = [
+        record
+        for name, (deep, small) in rows.items()
+        for record in records(
+            levels.BENCH,
+            {"block": name},
+            {"levels": deep, "levels_small": small, "levels_with_queues": deep, "luts": 1},
+            levels._METRICS,
+            setting,
+        )
+    ]
+    assert levels.verdict(found).splitlines() == [
+        "most levels: 17, two, limit 16 ✘; 1 of 2 blocks have more",
+        "most levels by the default script: 25, two, limit 16 ✘; 1 of 2 blocks have more",
+    ]
+
+
+def test_all_types_of_blocks_have_levels():
+    """But the root, which has none."""
+    assert {block.type for block in levels.CASES.values()} == {*BLOCK_TYPES} - {"root"}
 
 
 def test_absent_operands_are_reported(bench: Run):
