@@ -38,7 +38,7 @@ AUTOENCODER, DECODER, BLOCKED = "autoencoder", "decoder", "decoder in blocks"
 POSITIONS, WIDTH, HEADS, BLOCK = 256, 192, 3, 16
 """Of two decoders: a quarter of GPT-3 Small's, whose heads are 64 wide, too."""
 
-ROWS = {DECODER: 32}
+ROWS = {DECODER: 32, BLOCKED: 16}
 """Of each launch that are simulated, where they are fewer than usual."""
 
 SHARE = 0.5
@@ -135,11 +135,11 @@ def measure(job: Job) -> dict[str, Any]:
 
 
 def _in_blocks(workload: SamModel, job: Job) -> Estimate:
-    """What the model does with values that are blocks, along that index of each region by which it
+    """What the model does with values of so many words, along indices of each region by which it
     gains most."""
     config = job.configuration().config
     assert isinstance(config, SamConfig)
-    candidates = Candidates(workload, config, workload.inputs)
+    candidates = Candidates(workload, config, workload.inputs, ROWS[BLOCKED])
     made = with_blocks(candidates, candidates.candidate(fuse=job.variant), BLOCK)
     assert made is not None
     return made.estimate

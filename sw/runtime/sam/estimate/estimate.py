@@ -23,6 +23,7 @@ from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import Rows
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
+from gnarl.sw.runtime.sam.balanced import balanced
 from gnarl.sw.runtime.sam.estimate.growth import grown
 from gnarl.sw.runtime.sam.estimate.sample import SampledOperands, sampled_index, spread
 from gnarl.sw.runtime.sam.estimate.scale import LaunchWork
@@ -146,6 +147,7 @@ def estimate_launch(
 
 def _of_whole(whole: Operands) -> tuple[LaunchEstimate, dict[str, Array]]:
     """What a launch does, all of which is simulated."""
+    whole = balanced(whole)
     run = whole.simulated(MOST_CYCLES_OF_ALL)
     results = {spec.name: _result(whole, run, spec.name) for spec in whole.launch.outputs}
     return _estimated(whole, run, _counters(whole, run), "", 1.0), _arrays(whole, results)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from gnarl.sw.compiler.sam.streams import (
     lane_of,
     undivided,
 )
+from gnarl.sw.runtime.sam.balanced import balanced
 from gnarl.sw.runtime.sam.estimate.positions import coordinates_of
 from gnarl.sw.runtime.sam.estimate.sample import SampledOperands, Walk
 from gnarl.sw.runtime.sam.estimate.scale import Depths, LaunchWork, distinct
@@ -152,10 +154,16 @@ class _Growth:
         own = []
         for lane, each in enumerate(alike):
             loops = each.loops[:-1] if each.kind == WORDS and len(each.loops) > 1 else each.loops
-            rows = np.flatnonzero(self._there(each.stream, loops))[lane :: len(alike)]
+            rows = self._dealt[self._there(each.stream, loops)[self._dealt]][lane :: len(alike)]
             own.append(self._whole.of(each.stream, loops)[rows].sum())
         total = sum(own)
         return [each / total if total else 1 / len(own) for each in own]
+
+    @cached_property
+    def _dealt(self) -> np.ndarray:
+        """The rows in the order in which they are dealt to lanes, int64 [size]."""
+        numbers = balanced(self._whole.operands).renumbered
+        return numbers.get(self._whole.index, np.arange(len(self._whole.of_all)))
 
     def _there(self, stream: Output, loops: Loops) -> np.ndarray:
         """Which rows the outermost loop has, bool [size]."""

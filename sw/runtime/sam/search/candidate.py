@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.hw.sam.config import SamConfig
@@ -16,7 +16,7 @@ from gnarl.sw.compiler.sam.fuse.schedule import Schedule, parse_schedule
 from gnarl.sw.compiler.sam.sections import graph_of
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.program.host_step import with_made
-from gnarl.sw.runtime.sam.estimate.estimate import Estimate, estimate, estimate_launch
+from gnarl.sw.runtime.sam.estimate.estimate import ROWS, Estimate, estimate, estimate_launch
 from gnarl.sw.runtime.sam.rearranged import moved
 from gnarl.sw.runtime.sam.search.part import part_of
 from gnarl.sw.runtime.target.explorer import Estimated
@@ -59,11 +59,22 @@ class Candidate:
         )
 
 
-class Candidates:
-    """Makes candidates for a model, a machine and inputs."""
+class Taken(NamedTuple):
+    """What a region is taken to take: cycles, the order of its loops, and the most words of a
+    value."""
 
-    def __init__(self, model: SamModel, config: SamConfig, inputs: Mapping[str, Any]) -> None:
-        self.model, self._config, self._inputs = model, config, inputs
+    cycles: int
+    order: tuple[str, ...]
+    words: int
+
+
+class Candidates:
+    """Makes candidates for a model, a machine and inputs; ``rows`` of each launch are simulated."""
+
+    def __init__(
+        self, model: SamModel, config: SamConfig, inputs: Mapping[str, Any], rows: int = ROWS
+    ) -> None:
+        self.model, self._config, self._inputs, self._rows = model, config, inputs, rows
 
     def compiled(self, **options: Any) -> CompiledModel:
         """The program with these options of the compiler. Raises ``GnarlError``."""
@@ -73,7 +84,7 @@ class Candidates:
         """The candidate with these options of the compiler. Raises ``GnarlError`` where there is no
         program, or none that runs."""
         compiled = self.compiled(**options)
-        return Candidate(compiled, estimate(compiled.program, self._inputs))
+        return Candidate(compiled, estimate(compiled.program, self._inputs, self._rows))
 
     def made(self, **options: Any) -> Candidate | None:
         """The same; ``None``: there is none."""
@@ -82,11 +93,9 @@ class Candidates:
         except GnarlError:
             return None
 
-    def of_region(
-        self, whole: Candidate, region: Region, *, fixed: bool = True
-    ) -> tuple[int, tuple[str, ...]] | None:
-        """Cycles that a region is taken to take in the place of those of ``whole`` that have its
-        statements, and the order of its loops; ``None``: it has no graph.
+    def of_region(self, whole: Candidate, region: Region, *, fixed: bool = True) -> Taken | None:
+        """What a region is taken to take in the place of those of ``whole`` that have its
+        statements; ``None``: it has no graph.
 
         ``fixed`` as in ``part_of``.
         """
@@ -96,10 +105,13 @@ class Candidates:
             model, schedule = part_of(program, region, shapes.tensors, whole.formats, fixed)
             compiled = compile_model(model, self._config, schedule=schedule)
             (launch,), steps = compiled.program.launches, compiled.program.steps
-            found, _ = estimate_launch(launch, with_made(steps, whole.estimate.tensors, moved))
+            tensors = with_made(steps, whole.estimate.tensors, moved)
+            found, _ = estimate_launch(launch, tensors, self._rows)
         except GnarlError:
             return None
-        return found.cycles, compiled.regions[0].order
+        graph = graph_of(launch.sections)
+        words = max(graph.words_of(block.name) for block in graph.blocks)
+        return Taken(found.cycles, compiled.regions[0].order, words)
 
 
 def _size(graph: Graph) -> int:

@@ -7,7 +7,7 @@ into regions of neighbours is found by their sums, without trying all cuts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -48,8 +48,8 @@ def best_regions(
             for fixed in (False, True):
                 taken = candidates.of_region(unfused, region, fixed=fixed)
                 if taken is not None:
-                    cycles, order = taken
-                    found.append((before + cycles, (*others, replace(region, order=order))))
+                    own = replace(region, order=taken.order)
+                    found.append((before + taken.cycles, (*others, own)))
             done += 1
             advance(done / spans)
         if not found:
@@ -79,8 +79,8 @@ def best_orders(candidates: Candidates, fused: Candidate) -> Candidate:
                 continue
             region = replace(schedule.regions[number], order=order)
             taken = candidates.of_region(found, region, fixed=False)
-            if taken is not None and taken[0] < cycles:
-                cycles, best = taken[0], with_region(schedule, number, region)
+            if taken is not None and taken.cycles < cycles:
+                cycles, best = taken.cycles, with_region(schedule, number, region)
         made = candidates.made(schedule=best) if best is not None else None
         if made is not None and made.cycles < found.cycles:
             found = made
@@ -97,23 +97,45 @@ def with_lanes(candidates: Candidates, serial: Candidate, lanes: int) -> Candida
             continue
         region = replace(schedule.regions[number], lanes=((lowered.order[0], lanes),))
         taken = candidates.of_region(serial, region)
-        if taken is not None and taken[0] < serial.estimate.launches[number].cycles:
+        if taken is not None and taken.cycles < serial.estimate.launches[number].cycles:
             whole = with_region(whole, number, region)
     return candidates.made(schedule=whole) if whole is not schedule else None
 
 
 def with_blocks(candidates: Candidates, serial: Candidate, words: int) -> Candidate | None:
-    """The candidate with blocks of values of so many words, in each region that gains by them along
-    the index that gains most; ``None``: none does."""
+    """The candidate with blocks of values of so many words in each region that gains by them;
+    ``None``: none does."""
     schedule = serial.schedule
     whole = schedule
     for number, lowered in enumerate(serial.compiled.regions):
-        cycles, best = serial.estimate.launches[number].cycles, None
-        for index in lowered.order:
-            region = replace(schedule.regions[number], blocks=((index, words),))
-            taken = candidates.of_region(serial, region)
-            if taken is not None and taken[0] < cycles:
-                cycles, best = taken[0], region
-        if best is not None:
-            whole = with_region(whole, number, best)
-    return candidates.made(schedule=whole) if whole is not schedule else None
+        cycles = serial.estimate.launches[number].cycles
+        region = _in_blocks(
+            candidates, serial, schedule.regions[number], lowered.order, words, cycles
+        )
+        whole = with_region(whole, number, region)
+    return candidates.made(schedule=whole) if whole != schedule else None
+
+
+def _in_blocks(
+    candidates: Candidates,
+    serial: Candidate,
+    region: Region,
+    order: Sequence[str],
+    words: int,
+    cycles: int,
+) -> Region:
+    """The region with blocks along the index by which it gains most, then along the next one, as
+    long as no value has more than ``words``."""
+    left = list(order)
+    while left:
+        best = None
+        for index in left:
+            more = replace(region, blocks=(*region.blocks, (index, words)))
+            taken = candidates.of_region(serial, more)
+            if taken is not None and taken.words <= words and taken.cycles < cycles:
+                cycles, best = taken.cycles, (index, more)
+        if best is None:
+            break
+        index, region = best
+        left.remove(index)
+    return region

@@ -16,12 +16,18 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.sw.compiler.sam.fuse.orders import valid_orders
 from gnarl.sw.compiler.sam.fuse.regions import Region
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule
+from gnarl.sw.compiler.sam.sections import graph_of
 from gnarl.sw.program.host_step import with_made
 from gnarl.sw.runtime.sam.estimate.estimate import estimate_launch
 from gnarl.sw.runtime.sam.rearranged import moved
 from gnarl.sw.runtime.sam.search import regions
 from gnarl.sw.runtime.sam.search.candidate import Candidate, Candidates, statements_of
-from gnarl.sw.runtime.sam.search.regions import best_orders, best_regions, with_lanes
+from gnarl.sw.runtime.sam.search.regions import (
+    best_orders,
+    best_regions,
+    with_blocks,
+    with_lanes,
+)
 from tests.support.errors import noted
 from tests.support.sam.models import valued_model
 from tests.support.sam.program_cases import ProgramCase
@@ -238,3 +244,19 @@ def test_lanes_where_no_region_gains() -> None:
     own, serial = with_entries("p=sum[i](A(i)); y=p*p", {"A": (1,)}, 1.0)
     assert not serial.compiled.regions[-1].order
     assert with_lanes(own, serial, 2) is None
+
+
+def test_blocks_along_several_indices_whose_values_do_not_meet() -> None:
+    """Two products in one region, each along an index of its own, so that no value has more words
+    than are asked for; a region alone takes as many along one."""
+    text = "p(i,j)=sum[k](A(i,k)*B(k,j)); y(i,l)=sum[j](p(i,j)*C(j,l)) -f=A:ds"
+    model = valued_model(text, {"A": np.ones((3, 5)), "B": np.ones((5, 8)), "C": np.ones((8, 16))})
+    own = Candidates(model, SamConfig(), model.inputs)
+    serial = own.candidate(fuse="full")
+    wide = with_blocks(own, serial, 8)
+    assert wide is not None and wide.cycles < serial.cycles / 3
+    (region,) = wide.schedule.regions
+    assert {words for _, words in region.blocks} == {8}
+    (launch,) = wide.compiled.program.launches
+    graph = graph_of(launch.sections)
+    assert max(graph.words_of(block.name) for block in graph.blocks) == 8
