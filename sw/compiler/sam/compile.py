@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from gnarl.hw.lib.errors import CapacityError, ConfigError, GnarlError, Violation, WorkloadError
+from gnarl.hw.lib.errors import (
+    CapacityError,
+    ConfigError,
+    GnarlError,
+    Violation,
+    WorkloadError,
+    short,
+)
 from gnarl.hw.sam.block_types import BITVECTOR_BITS
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
@@ -240,7 +247,7 @@ def _machines(
         if config.arrays and (unknown := config.arrays.keys() - known):
             raise ConfigError(
                 [
-                    Violation("arrays", f".{name}: no launch has such an array")
+                    Violation("arrays", f".{short(name)}: no launch has such an array")
                     for name in sorted(unknown)
                 ]
             )
