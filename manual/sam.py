@@ -158,8 +158,8 @@ def _streams() -> str:
         "is an empty fiber of a level around it; only the stream of that level says which. "
         "Latencies below come on top of the cycle that a token spends in the queue in front of "
         "the input; a *read* is a cycle with a memory for each array, `memory_latency` or more "
-        "cycles with a shared one, two or more with one of lines. A block that has to know the token behind the one at hand "
-        "waits for it."
+        "cycles with a shared one, two or more with one of lines. A block that has to know the "
+        "token behind the one at hand waits for it."
     )
 
 
