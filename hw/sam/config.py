@@ -13,7 +13,7 @@ from gnarl.hw.lib.configuration import (
     format_violations,
     number_violations,
 )
-from gnarl.hw.lib.errors import Violation, quoted
+from gnarl.hw.lib.errors import Violation, quoted, short
 from gnarl.hw.lib.formats import NumberFormat, parse_format
 from gnarl.hw.sam.block_types import BITVECTOR_BITS, BV, REPSIG, VAL
 from gnarl.hw.sam.graph import Graph
@@ -187,7 +187,7 @@ class SamConfig(TargetConfig):
         return [
             Violation(
                 "arrays",
-                f".{name} = {quoted(rows)}: must be a whole number from 1 to {MOST_ROWS}",
+                f".{short(name)} = {quoted(rows)}: must be a whole number from 1 to {MOST_ROWS}",
             )
             for name, rows in self.arrays.items()
             if not isinstance(rows, int) or isinstance(rows, bool) or not 1 <= rows <= MOST_ROWS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
-from gnarl.hw.lib.errors import ConfigError, Violation
+from gnarl.hw.lib.errors import ConfigError, Violation, short
 from gnarl.hw.lib.machine.memory_map import MemoryMap, Window
 from gnarl.hw.sam.block_types import BITVECTOR_BITS, Array
 from gnarl.hw.sam.config import SamConfig
@@ -37,6 +37,9 @@ def patience(config: SamConfig) -> int:
     """Cycles without any token or request moving that are a deadlock."""
     return WATCHDOG_CYCLES + (0 if config.memory == "local" else config.memory_latency)
 
+
+MOST_LISTED = 1500
+"""Characters of a list of arrays in an error."""
 
 _MEMORY = "core.memory"
 """Instance path of the memory that holds all arrays."""
@@ -92,14 +95,11 @@ def require_arrays(config: SamConfig, units: Iterable[Unit]) -> None:
         return
     windows = [(unit.name, unit.window(array)) for unit in units for array in unit.arrays]
     known = {name for names in windows for name in names}
-    there = ", ".join(window for _, window in windows) or "none"
-    wrong = [
-        Violation("arrays", f".{name}: no such array; there are {there}")
-        for name in config.arrays
-        if name not in known
-    ]
-    if wrong:
-        raise ConfigError(wrong)
+    there = short(", ".join(window for _, window in windows) or "none", MOST_LISTED)
+    unknown = [f".{short(name)}: no such array" for name in config.arrays if name not in known]
+    if unknown:
+        unknown[-1] += f"; there are {there}"
+        raise ConfigError([Violation("arrays", problem) for problem in unknown])
 
 
 def array_windows(config: SamConfig) -> list[Window]:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gnarl.hw.lib.errors import CapacityError, ConfigError, GnarlError, Violation, WorkloadError
+from gnarl.hw.lib.errors import (
+    CapacityError,
+    ConfigError,
+    GnarlError,
+    Violation,
+    WorkloadError,
+    short,
+)
 from gnarl.hw.sam.block_types import BITVECTOR_BITS
 from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
-from gnarl.hw.sam.memory_map import require_arrays, units_of
+from gnarl.hw.sam.memory_map import MOST_LISTED, require_arrays, units_of
 from gnarl.sw.compiler.passes import Pass, PassError, Trace, run_passes, text_of
 from gnarl.sw.compiler.sam.check import require_supported
 from gnarl.sw.compiler.sam.dot_write import plan_dot
@@ -237,13 +244,7 @@ def _machines(
             text = program_text(region.kernel.program)
             own = _with_graph(replace(config, arrays=sizes or None), each.graph, text)
             yield each, own, NO_PLACES if own.memory == "local" else own_places(own)
-        if config.arrays and (unknown := config.arrays.keys() - known):
-            raise ConfigError(
-                [
-                    Violation("arrays", f".{name}: no launch has such an array")
-                    for name in sorted(unknown)
-                ]
-            )
+        _require_known(config, regions, known)
         return
     found = [NO_PLACES] * len(regions)
     if config.memory != "local":
@@ -251,6 +252,27 @@ def _machines(
         found = places(config, placed)
     for (each, _), one in zip(regions, found, strict=True):
         yield each, config, one
+
+
+def _require_known(
+    config: SamConfig, regions: Sequence[tuple[SamLaunch, Any]], known: Collection[str]
+) -> None:
+    """Raises ``ConfigError`` for sizes of arrays that no launch has; ``known``: names of those that
+    there are."""
+    unknown = [
+        f".{short(name)}: no launch has such an array"
+        for name in config.arrays or ()
+        if name not in known
+    ]
+    if unknown:
+        windows = (
+            f"{block.name}_{array.name}"
+            for launch, _ in regions
+            for block in launch.graph.blocks
+            for array in block.arrays
+        )
+        unknown[-1] += f"; there are {short(', '.join(dict.fromkeys(windows)), MOST_LISTED)}"
+        raise ConfigError([Violation("arrays", problem) for problem in unknown])
 
 
 def _sizes_of(config: SamConfig, graph: Graph) -> dict[str, int]:

@@ -51,6 +51,7 @@ def run_both(text: str, inputs: list[Mapping[str, Any]], *overrides: str) -> lis
             result, expected = rtl.run(program, each), model.run(program, each)
             assert rtl.verify(result).difference == ""
             assert same_bits(result, expected)
+            assert result.cycles == expected.cycles
             results.append(result)
     return results
 
@@ -132,6 +133,16 @@ def test_a_shared_memory_gives_the_same_results() -> None:
 
 def test_a_memory_of_lines_gives_the_same_results() -> None:
     run_kernel("matmul_ikj", *LINES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(16, 24))
+def test_random_statements_in_lines(seed: int) -> None:
+    case = make(4, 4, seed)
+    try:
+        run_both(case.text, [case.tensors], *LINES)
+    except WorkloadError as error:
+        pytest.skip(str(error))
 
 
 @pytest.mark.slow
