@@ -26,20 +26,30 @@ from gnarl.sw.workloads.tensor.expression import stored_indices
 def balanced(operands: Operands) -> Operands:
     """The operands with coordinates counted anew, if the launch deals its outermost loop in turn,
     and nothing depends on how they are counted. O(positions)."""
-    launch = operands.launch
-    kernel, dealt = kernel_of(launch.sections), dealt_index(graph_of(launch.sections))
-    if dealt is None or operands.config.memory != "local":
+    dealt = dealt_index(graph_of(operands.launch.sections))
+    index = dealt[0] if dealt else ""
+    lanes = renumbered_lanes(operands, index)
+    if not lanes:
         return operands
-    index, lanes = dealt
-    size, words = operands.sizes[index], operands.blocks.get(index, 1)
-    if size % words or size // words <= lanes or not may_be_renumbered(kernel, index):
-        return operands
+    words = operands.blocks.get(index, 1)
     weights = _weights(operands, index)
     if weights.min() == weights.max():
         return operands
     order = in_turns(weights, lanes)
     whole = (order[:, np.newaxis] * words + np.arange(words)).reshape(-1)
     return replace(operands, renumbered={index: whole})
+
+
+def renumbered_lanes(operands: Operands, index: str) -> int:
+    """To how many lanes coordinates of an index are dealt that may be counted anew; 0: they are
+    not, or may not."""
+    launch = operands.launch
+    dealt = dealt_index(graph_of(launch.sections))
+    if dealt is None or dealt[0] != index or operands.config.memory != "local":
+        return 0
+    size, words = operands.sizes[index], operands.blocks.get(index, 1)
+    is_fitting = size % words == 0 and size // words > dealt[1]
+    return dealt[1] if is_fitting and may_be_renumbered(kernel_of(launch.sections), index) else 0
 
 
 def dealt_index(graph: Graph) -> tuple[str, int] | None:

@@ -23,7 +23,7 @@ from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import Rows
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
-from gnarl.sw.runtime.sam.balanced import balanced
+from gnarl.sw.runtime.sam.balanced import balanced, in_turns, renumbered_lanes
 from gnarl.sw.runtime.sam.estimate.growth import grown
 from gnarl.sw.runtime.sam.estimate.sample import SampledOperands, sampled_index, spread
 from gnarl.sw.runtime.sam.estimate.scale import LaunchWork
@@ -40,6 +40,10 @@ ROWS = 256
 
 MOST_CYCLES = 1 << 24
 """Of the rows of a launch: if they take more, an eighth of them is enough."""
+
+ROWS_OF_A_LANE = 16
+"""That each lane of the loop over them has at least: with fewer, it hardly does more than begin and
+end."""
 
 MOST_CYCLES_OF_ALL = 1 << 27
 """Of a launch without such rows, or with one alone."""
@@ -121,8 +125,13 @@ def estimate_launch(
     if index is None:
         return _of_whole(whole)
     made = LaunchWork(whole, index)
+    lanes = renumbered_lanes(whole, index)
+    rows = min(max(rows, ROWS_OF_A_LANE * lanes), whole.sizes[index])
     while True:
         chosen, donors = choose(made.of_all, rows)
+        if lanes:
+            turns = in_turns(made.of_all[chosen], lanes)
+            chosen, donors = chosen[turns], np.argsort(turns)[donors]
         part = SampledOperands.of(whole, index, chosen)
         try:
             run = part.simulated(MOST_CYCLES if rows > 1 else MOST_CYCLES_OF_ALL)
