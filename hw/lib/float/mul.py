@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from gnarl.hw.lib.carry_save import sum_of
 from gnarl.hw.lib.cut_points import named
 from gnarl.hw.lib.float.parts import (
     Operand,
@@ -86,7 +85,7 @@ def sum_products(m: Module, format: FloatFormat, partial: list[Value]) -> Value:
             Cat(Const(0, shift), value)
             for shift, value in zip([format.fraction, *shifts], partial, strict=True)
         ]
-        total = sum_of(m, shifted, "product")
+        total = _sum(shifted)
     product = named(m, "product", total[:width])
     return Cat(Const(0, product_bits(format) - width), product)
 
@@ -96,3 +95,11 @@ def _limbs(format: FloatFormat) -> tuple[int, int]:
     bits."""
     parts = -(-format.fraction // MULTIPLIER_BITS)
     return parts, -(-format.fraction // parts)
+
+
+def _sum(values: list[Value]) -> Value:
+    """The sum of all values, as a tree of additions."""
+    if len(values) == 1:
+        return values[0]
+    middle = len(values) // 2
+    return _sum(values[:middle]) + _sum(values[middle:])

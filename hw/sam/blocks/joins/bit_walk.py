@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal, Value
-from gnarl.hw.lib.integer.first_one import first_one, has_several
-from gnarl.hw.lib.integer.lowest_one import position
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
 from gnarl.hw.sam.block_types import BITVECTOR_BITS
 
 
@@ -22,10 +21,10 @@ class BitWalk:
         self._done = Signal(BITVECTOR_BITS, name="done_bits")
         self._number = Signal(width, name="word_number")
         rest = Signal(BITVECTOR_BITS, name="rest")
-        m.d.comb += rest.eq(word & ~self._done)
-        self._bit = first_one(m, rest, "rest")
+        self._bit = Signal(BITVECTOR_BITS, name="bit")
+        m.d.comb += [rest.eq(word & ~self._done), self._bit.eq(lowest_one(rest))]
         self.is_one = rest.any()
-        self.is_last = ~has_several(m, rest, "rest")
+        self.is_last = rest == self._bit
         self.crd = Cat(position(self._bit), self._number)[:width]
 
     def is_in(self, word: Value) -> Value:

@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from gnarl.hw.lib.integer.first_one import first_one, has_several
-from gnarl.hw.lib.integer.lowest_one import position
+from gnarl.hw.lib.integer.lowest_one import lowest_one, position
 from gnarl.hw.lib.memory.ram import TwoPortRam
 
 WORD_BITS = 64
@@ -66,7 +65,7 @@ class SortedSet(wiring.Component):
         top_number = Signal(range(self._rows[-1]))
         top = Signal(self._rows[-1])
         top_bit = (1 << top_number)[: len(top)]
-        lowest = first_one(m, top, "top")
+        lowest = lowest_one(top)
         inserted = Signal()
         m.d.sync += [
             inserted.eq(self.insert_valid),
@@ -76,7 +75,7 @@ class SortedSet(wiring.Component):
         m.d.comb += [
             source.valid.eq(self.drain & top.any()),
             source.payload.number.eq(position(lowest)),
-            source.payload.last.eq(~has_several(m, top, "top")),
+            source.payload.last.eq(top == lowest),
         ]
         with m.If(inserted):
             m.d.sync += top.eq(top | top_bit)
@@ -132,11 +131,12 @@ class Bitmap(wiring.Component):
         m = Module()
         m.submodules.ram = words = TwoPortRam(self._rows, WORD_BITS)
         layout = data.StructLayout({"bit": (WORD_BITS - 1).bit_length(), "row": self._row_bits})
-        inserted_row = data.View(layout, self.insert).row
-        # Whether a number comes is known late: without one, what is read is of no use.
+        taken = self.rows.valid & self.rows.ready
         m.d.comb += [
-            words.read_enable.eq(self.rows.ready),
-            words.read_address.eq(Mux(self.rows.valid, self.rows.payload.number, inserted_row)),
+            words.read_enable.eq(self.insert_valid | taken),
+            words.read_address.eq(
+                Mux(self.insert_valid, data.View(layout, self.insert).row, self.rows.payload.number)
+            ),
         ]
         self._insert(m, layout, words)
         self._expand(m, words.read_data)
@@ -176,11 +176,12 @@ class Bitmap(wiring.Component):
         busy = Signal()
         given = Signal(WORD_BITS)
         left = Signal(WORD_BITS)
-        lowest = first_one(m, left, "left")
+        lowest = Signal(WORD_BITS)
         out = self.numbers
-        ends = ~has_several(m, left, "left")
+        ends = left == lowest
         m.d.comb += [
             left.eq(word & ~given),
+            lowest.eq(lowest_one(left)),
             out.valid.eq(busy),
             out.payload.number.eq(Cat(position(lowest), row.number)),
             out.payload.last.eq(row.last & ends),

@@ -78,9 +78,8 @@ class SumBank(wiring.Component):
             keys.insert.eq(self.read_key),
             keys.drain.eq(is_written),
             self.found.eq(keys.found),
-            # Whether a value comes is known late: without one, what is read is of no use.
-            values.read_enable.eq(self.free | taken),
-            values.read_address.eq(Mux(key.valid, key.payload.number, self.read_key)),
+            values.read_enable.eq(self.read_valid | taken),
+            values.read_address.eq(Mux(self.read_valid, self.read_key, key.payload.number)),
             self.read_value.eq(values.read_data),
             values.write_enable.eq(self.write_valid),
             values.write_address.eq(self.write_key),
