@@ -38,6 +38,9 @@ AUTOENCODER, DECODER, BLOCKED = "autoencoder", "decoder", "decoder in blocks"
 POSITIONS, WIDTH, HEADS, BLOCK = 256, 192, 3, 16
 """Of two decoders: a quarter of GPT-3 Small's, whose heads are 64 wide, too."""
 
+IN_BLOCKS = ("array_words=524288",)
+"""Arrays of blocks have as many words as the others: a row of ``BLOCK`` words is one."""
+
 ROWS = {DECODER: 32, BLOCKED: 16}
 """Of each launch that are simulated, where they are fewer than usual."""
 
@@ -103,7 +106,8 @@ class Job:
         return Setting.of(self.configuration(), self.seed)
 
     def configuration(self) -> NamedConfiguration:
-        return load_configuration(models.CONFIG, OVERRIDES)
+        overrides = IN_BLOCKS if self.network == BLOCKED else OVERRIDES
+        return load_configuration(models.CONFIG, overrides)
 
     def __str__(self) -> str:
         return f"{self.network}, {self.variant}"
