@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.lib.text_lines import text_lines
 from gnarl.sw.commands.boundary import drop_output
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
@@ -33,7 +34,11 @@ def hardware(config: str, overrides: tuple[str, ...], given: str | None) -> Name
             "workloads."
         )
     device = Device(configuration, backend="model")
-    return device.hardware(device.compile(target.reader.source(given, {})))
+    program = device.compile(target.reader.source(given, {}))
+    try:
+        return device.one_hardware(program)
+    except WorkloadError as error:
+        raise WorkloadError(f"{given}: {error}") from error
 
 
 def workload_of(configuration: NamedConfiguration, given: str | None) -> str:

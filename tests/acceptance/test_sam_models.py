@@ -201,6 +201,14 @@ def test_layers_of_pytorch_geometric_on_other_edges(tmp_path: Path) -> None:
     np.testing.assert_allclose(load_dense(tmp_path / "y.npz", "result"), expected, rtol=1e-4)
 
 
+def test_hardware_of_several_launches(tmp_path: Path) -> None:
+    """One launch's hardware is not the model's."""
+    folder = tmp_path / "rtl"
+    text = refusal(tmp_path, "rtl", CONFIG, GCN, "-o", folder)
+    assert f"{GCN}: its 2 launches have hardware of their own" in text
+    assert not folder.exists()
+
+
 @pytest.mark.parametrize("config", ["dpu_d1_b8", "tmu_l8"])
 def test_options_of_other_targets(tmp_path: Path, config: str) -> None:
     text = refusal(tmp_path, "compile", config, "x", "--fuse", "none", "-o", tmp_path / "p")

@@ -19,8 +19,6 @@ from gnarl.sw.runtime.target.configuration import NamedConfiguration
 UNDECIDED = 1.2
 """An estimate of up to so many times what there is does not say that a point is too large."""
 
-SEVERAL = "launches have hardware of their own, and a board has one machine"
-
 Figures = dict[str, Any]
 """``estimate``: numbers of resources, or ``None``; ``placed``: the same with ``clock_hz``,
 ``goal_hz`` and ``microseconds``, or ``None``; ``error``: why there are no more figures, or
@@ -85,11 +83,8 @@ def _of_one_machine(
     device: Device, program: Program, figures: Callable[[NamedConfiguration], Figures]
 ) -> Figures:
     """Figures of the machine that all launches have, or why there are none."""
-    machines = [device.hardware(program, launch) for launch in program.launches]
-    if len({each.config.digest for each in machines}) > 1:
-        return _figures(error=SEVERAL)
     try:
-        return figures(machines[0])
+        return figures(device.one_hardware(program))
     except GnarlError as error:
         return _figures(error=str(error))
 

@@ -206,6 +206,19 @@ class Device:
         config = type(own).from_dict(dict(launch.config))
         return replace(self.configuration, config=config)
 
+    def one_hardware(self, program: Program) -> NamedConfiguration:
+        """The hardware that all of a program's launches run on.
+
+        Raises ``WorkloadError`` if they do not share one.
+        """
+        machines = [self.hardware(program, launch) for launch in program.launches]
+        if len({machine.config.digest for machine in machines}) > 1:
+            raise WorkloadError(
+                f"its {len(machines)} launches have hardware of their own: must have one machine, "
+                "as a single expression or graph has"
+            )
+        return machines[0]
+
     def close(self) -> None:
         """Ends all machines, and completes the wave file and its views."""
         self._last = None

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -20,7 +21,6 @@ from gnarl.hw.fpga.clock import Clock
 from gnarl.hw.fpga.family import Resources
 from gnarl.hw.lib.errors import GnarlError
 from gnarl.sw.commands import explore as command
-from gnarl.sw.runtime.explore.board_point import SEVERAL
 from gnarl.sw.runtime.explore.explore import CSV, JSON, PICTURE
 from gnarl.sw.runtime.explore.results_file import NAME
 from gnarl.sw.runtime.fpga import fastest as fastest_module
@@ -232,7 +232,7 @@ def test_launches_with_hardware_of_their_own_have_no_board(
         *("explore", "sam_fp32", SOFTMAX, "--tensor", f"A={tensor}", *words, "-o", tmp_path / "o")
     )
     assert (result.exit_code, result.stderr) == (0, "")
-    assert f"✘ queue_depth=8 on {BOARD}: {SEVERAL}\n" in result.stdout
+    assert re.search(rf"✘ queue_depth=8 on {BOARD}: its \d+ launches have hardware", result.stdout)
     assert flow.placed == []
 
 
