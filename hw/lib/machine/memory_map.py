@@ -22,6 +22,9 @@ VERSION = 2
 
 ADDRESS_BITS = 31
 
+_NAMED = 4
+"""Windows that an error names at most, the largest."""
+
 
 class Register(enum.IntEnum):
     """Word addresses of the registers that every accelerator has.
@@ -156,12 +159,14 @@ class MemoryMap:
             end = base + window.size
         self.windows = tuple(placed)
         if end > 1 << ADDRESS_BITS:
+            largest = sorted(placed, key=lambda each: -each.size)[:_NAMED]
             named = ", ".join(
-                f"{window.name} ({window.rows} rows of {window.words} words)" for window in placed
+                f"{window.name} ({window.rows} rows of {window.words} words)" for window in largest
             )
+            others = f" and {len(placed) - len(largest)} others" if len(placed) > _NAMED else ""
             raise ConfigError(
                 [
-                    f"windows {named}: need {end} words of address space, "
+                    f"windows {named}{others}: need {end} words of address space, "
                     f"at most {1 << ADDRESS_BITS} can be addressed"
                 ]
             )

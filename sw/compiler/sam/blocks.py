@@ -8,15 +8,23 @@ sums. Source: FuseFlow, section 7, sparsity blocking.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from math import isfinite
 
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sam.block_types import DENSE
 from gnarl.hw.sam.graph import Block, Edge, Graph, shape_violations
 from gnarl.hw.sam.value_shape import ValueShape
 from gnarl.sw.compiler.sam.streams import trace
 from gnarl.sw.workloads.einsum.kernel import Kernel
-from gnarl.sw.workloads.einsum.program import EinsumExpression, EinsumProgram, accesses, reductions
+from gnarl.sw.workloads.einsum.program import (
+    Einsum,
+    EinsumExpression,
+    EinsumProgram,
+    accesses,
+    reductions,
+)
 from gnarl.sw.workloads.tensor.expression import (
     GREATEST,
     ZERO_AT_ZERO,
@@ -27,7 +35,15 @@ from gnarl.sw.workloads.tensor.expression import (
 )
 
 _SUMS = {"reduce": "val", "spaccumulator": "val"}
-_INFINITE_AT_ZERO = ("div", "reciprocal", "log")
+_QUOTIENTS = ("div", "reciprocal")
+"""Functions that tell the signs of zeros apart."""
+
+_INFINITE_AT_ZERO = (*_QUOTIENTS, "log")
+_UNBOUNDED = (*_INFINITE_AT_ZERO, "exp")
+"""Functions that may be infinite where what they are of is finite."""
+
+_POSITIVE = ("exp", "sigmoid")
+"""Functions whose results are the same at either zero."""
 
 
 def with_blocks(graph: Graph, blocks: Mapping[str, int], kernel: Kernel) -> Graph:
@@ -98,64 +114,134 @@ def _with_fold(graph: Graph, sum: str, index: str) -> Graph:
     )
 
 
-def needs_whole_blocks(program: EinsumProgram, index: str) -> bool:
-    """Whether zeros in place of what is not stored would change what a program computes that has
-    blocks along an index: where a maximum is of what is stored alone, or what is infinite at 0 may
-    be multiplied by another 0."""
-    return _may_be_infinite(program, index) or any(
-        each.op == GREATEST
-        for statement in program.einsums
-        if index in statement.indices
-        for each in reductions(statement.expression)
-    )
+def needs_whole_blocks(program: EinsumProgram, index: str, is_finite: bool = True) -> bool:
+    """Whether zeros in place of what is not stored may change what a program computes that has
+    blocks along an index: where a maximum is of what is stored alone, what is infinite at 0 is
+    taken of it, or a product has another factor that may be infinite.
 
-
-def _may_be_infinite(program: EinsumProgram, index: str) -> bool:
-    """Whether something is computed along an index that is infinite where its part is 0."""
+    ``is_finite``: all inputs are.
+    """
+    may_be_infinite = _infinite(program.einsums, is_finite)
     return any(
-        isinstance(part, Call)
-        and part.function in _INFINITE_AT_ZERO
-        and index in _indices_of(part.arguments[-1])
+        index in statement.indices
+        and _differs_of_zeros(
+            statement.expression, lambda access: index in access.indices, may_be_infinite
+        )
         for statement in program.einsums
-        for part in _parts(statement.expression)
     )
 
 
-def may_be_padded(program: EinsumProgram, index: str) -> bool:
+def needed_later(program: EinsumProgram, own: Collection[str], kernel: Kernel, index: str) -> bool:
+    """Whether what a program computes from results of ``kernel``, its statements ``own`` with
+    blocks along an index, may change by zeros in place of what these would not store, or by the
+    sign of zeros where they store everything."""
+    added: set[str] = set()
+    signed: set[str] = set()
+    for access in kernel.results:
+        if index in access.indices:
+            is_dense = set(kernel.formats[access.tensor].levels) <= {DENSE}
+            (signed if is_dense else added).add(access.tensor)
+    may_be_infinite = _infinite(program.einsums, True)
+    for statement in program.statements:
+        if statement.name in own:
+            continue
+        if not isinstance(statement, Einsum):
+            taken = {access.tensor for access in statement.operands}
+            for known in (added, signed):
+                if taken & known:
+                    known.add(statement.name)
+            continue
+        expression = statement.expression
+        if _differs_of_zeros(expression, lambda each: each.tensor in added, may_be_infinite):
+            return True
+        if any(
+            isinstance(part, Call)
+            and part.function in _QUOTIENTS
+            and any(each.tensor in added | signed for each in _signs(part.arguments[-1]))
+            for part in _parts(expression)
+        ):
+            return True
+        if any(each.tensor in added for each in accesses(expression)):
+            added.add(statement.name)
+        elif any(each.tensor in signed for each in _signs(expression)):
+            signed.add(statement.name)
+    return False
+
+
+def _differs_of_zeros(
+    expression: EinsumExpression,
+    is_there: Callable[[Access], bool],
+    may_be_infinite: Callable[[EinsumExpression], bool],
+) -> bool:
+    """Whether an expression may differ if zeros are stored that otherwise are not, of tensors at
+    accesses of which ``is_there`` is true, or at points of these."""
+    for part in _parts(expression):
+        match part:
+            case Reduction(op) if op == GREATEST:
+                return True
+            case Call(function, arguments) if function in _INFINITE_AT_ZERO:
+                if any(is_there(each) for each in accesses(arguments[-1])):
+                    return True
+            case Call("mul", arguments):
+                others = [each for each in arguments if not isinstance(each, Constant)]
+                if len(others) > 1 and any(may_be_infinite(each) for each in others):
+                    return True
+    return False
+
+
+def _infinite(statements: Iterable[Einsum], is_finite: bool) -> Callable[[EinsumExpression], bool]:
+    """Whether an expression may be infinite, or no number, where no sum or product overflows."""
+    known: dict[str, bool] = {}
+
+    def may_be(expression: EinsumExpression) -> bool:
+        match expression:
+            case Access(tensor):
+                return known.get(tensor, not is_finite)
+            case Constant(value):
+                return not isfinite(value)
+            case Reduction(_, _, part):
+                return may_be(part)
+            case Call(function, arguments):
+                return function in _UNBOUNDED or any(map(may_be, arguments))
+        raise TypeError(expression)
+
+    for statement in statements:
+        known[statement.name] = may_be(statement.expression)
+    return may_be
+
+
+def may_be_padded(program: EinsumProgram, index: str, is_finite: bool = True) -> bool:
     """Whether zeros behind the last coordinate of an index change nothing that a program computes,
-    as all that is reduced over the index is a sum of what is 0 there."""
-    if _may_be_infinite(program, index):
-        return False
+    as all that is reduced over the index is a sum of what is 0 there.
+
+    ``is_finite``: all inputs are.
+    """
+    may_be_infinite = _infinite(program.einsums, is_finite)
     zero: dict[str, bool] = {}
+
+    def is_zero(part: EinsumExpression) -> bool:
+        """Whether it is 0 where all inputs along the index are."""
+        match part:
+            case Access():
+                return index in part.indices and zero.get(part.tensor, True)
+            case Constant():
+                return False
+            case Reduction():
+                return index not in part.indices and is_zero(part.part)
+            case Call("mul", arguments):
+                return any(map(is_zero, arguments)) and not any(map(may_be_infinite, arguments))
+            case Call(function, arguments):
+                keeps = function in (*ZERO_AT_ZERO, "add", "sub", "neg", "max", "min")
+                return keeps and all(map(is_zero, arguments))
+        raise TypeError(part)
+
     for statement in program.einsums:
         for each in reductions(statement.expression):
-            if index in each.indices and not (
-                each.op == "sum" and _is_zero(each.part, index, zero)
-            ):
+            if index in each.indices and not (each.op == "sum" and is_zero(each.part)):
                 return False
         has_index = index in statement.result.indices
-        zero[statement.name] = has_index and _is_zero(statement.expression, index, zero)
+        zero[statement.name] = has_index and is_zero(statement.expression)
     return True
-
-
-def _is_zero(part: EinsumExpression, index: str, zero: Mapping[str, bool]) -> bool:
-    """Whether a part is 0 where all inputs along an index are; ``zero``: whether what is computed
-    is, by name."""
-    match part:
-        case Access():
-            return index in part.indices and zero.get(part.tensor, True)
-        case Constant():
-            return False
-        case Reduction():
-            return index not in part.indices and _is_zero(part.part, index, zero)
-        case Call("mul", arguments):
-            return any(_is_zero(each, index, zero) for each in arguments)
-        case Call("div", (dividend, _)):
-            return _is_zero(dividend, index, zero)
-        case Call(function, arguments):
-            keeps = function in (*ZERO_AT_ZERO, "add", "sub", "neg", "max", "min")
-            return keeps and all(_is_zero(each, index, zero) for each in arguments)
-    raise TypeError(part)
 
 
 def _parts(expression: EinsumExpression) -> Iterator[EinsumExpression]:
@@ -169,5 +255,13 @@ def _parts(expression: EinsumExpression) -> Iterator[EinsumExpression]:
             yield from _parts(part)
 
 
-def _indices_of(expression: EinsumExpression) -> set[str]:
-    return {index for access in accesses(expression) for index in access.indices}
+def _signs(expression: EinsumExpression) -> Iterator[Access]:
+    """What decides the sign of an expression's zeros."""
+    match expression:
+        case Access():
+            yield expression
+        case Call(function, arguments) if function not in _POSITIVE:
+            for each in arguments:
+                yield from _signs(each)
+        case Reduction(_, _, part):
+            yield from _signs(part)

@@ -22,6 +22,7 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.memory_map import MOST_LISTED, require_arrays, units_of
 from gnarl.sw.compiler.passes import Pass, PassError, Trace, run_passes, text_of
+from gnarl.sw.compiler.sam.blocks import needed_later
 from gnarl.sw.compiler.sam.check import require_supported
 from gnarl.sw.compiler.sam.dot_write import plan_dot
 from gnarl.sw.compiler.sam.fuse.regions import (
@@ -194,7 +195,9 @@ def _model_program(
         text = program_text(kernel.program)
         inputs, outputs = statement_tensors(kernel, config.format, kernel.sizes(shapes), False)
         region = each.region
-        plan = Plan(each.graph, kernel, text, True, region.region.longest, region.remarks)
+        own_names, blocks = each.region.region.statements, each.graph.blocks_along
+        whole = tuple(i for i in blocks if needed_later(program, own_names, kernel, i))
+        plan = Plan(each.graph, kernel, text, True, region.region.longest, region.remarks, whole)
         sections = {
             "plan": encode(plan),
             "configuration": each.words,

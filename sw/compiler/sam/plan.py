@@ -26,6 +26,8 @@ class Plan:
         whether it was written as a program, as that of a model is, and not as a statement.
     longest
         coordinates of an index that a fiber may have, where queues hold no more.
+    whole
+        indices whose blocks must be whole, as what launches make of results may differ else.
     remarks
         what fusion did that a user may want to know, a line each.
     """
@@ -36,6 +38,7 @@ class Plan:
     is_program: bool
     longest: Mapping[str, int] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
 
     def bounded(self, longest: Mapping[str, int], config: SamConfig) -> Plan:
         """The plan with those of ``longest`` that queues of the graph are made for."""

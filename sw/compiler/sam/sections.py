@@ -38,6 +38,7 @@ def encode(plan: Plan) -> np.ndarray:
         "einsum" if plan.is_program else "statement": plan.text,
         "longest": dict(plan.longest),
         "remarks": list(plan.remarks),
+        "whole": list(plan.whole),
     }
     return np.frombuffer(json.dumps(members, sort_keys=True).encode(), np.uint8)
 
@@ -62,10 +63,14 @@ def _decode(octets: bytes) -> Plan:
     text = members["einsum" if is_program else "statement"]
     graph, longest = Graph.from_dict(members["graph"]), members.get("longest", {})
     plan = (Plan.of_program if is_program else Plan.of_statement)(graph, text, longest)
-    remarks = members.get("remarks", [])
-    if not isinstance(remarks, list) or not all(isinstance(each, str) for each in remarks):
-        raise ProgramError("remarks: must be a list of texts")
-    return replace(plan, remarks=tuple(remarks))
+    return replace(plan, remarks=_texts(members, "remarks"), whole=_texts(members, "whole"))
+
+
+def _texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    found = members.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise ProgramError(f"{name}: must be a list of texts")
+    return tuple(found)
 
 
 def encode_parameters(tensors: Mapping[str, Array]) -> np.ndarray:

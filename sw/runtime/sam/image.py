@@ -319,17 +319,18 @@ def _require_elements(operands: Operands) -> None:
 def _require_blocks(operands: Operands) -> None:
     """Raises ``WorkloadError`` for blocks with elements that are not there, where zeros in their
     place would change results."""
-    kernel = kernel_of(operands.launch.sections)
-    program = kernel.program
+    plan = plan_of(operands.launch.sections)
+    kernel = plan.kernel
+    is_finite = all(np.isfinite(tensor.values).all() for tensor in operands.tensors.values())
     for index, words in operands.blocks.items():
         size = operands.sizes[index]
-        if size % words and not may_be_padded(program, index):
+        if size % words and not may_be_padded(kernel.program, index, is_finite):
             raise WorkloadError(
                 f"{operands.launch.name}: index {index} has {size} coordinates: must be a multiple "
                 f"of {words}, its blocks' words, as what is reduced over it is not 0 behind the "
                 "last"
             )
-        if not needs_whole_blocks(program, index):
+        if index not in plan.whole and not needs_whole_blocks(kernel.program, index, is_finite):
             continue
         for access in kernel.operands:
             levels = kernel.formats[access.tensor].levels
@@ -341,7 +342,7 @@ def _require_blocks(operands: Operands) -> None:
                 raise WorkloadError(
                     f"{operands.launch.name}: {entry_name(access.tensor, partial)} is in a block "
                     f"of {words} along {index} some of which have no entry: must be whole blocks, "
-                    "as a maximum, or a function that is infinite at 0, is of what is there alone"
+                    "as zeros in their place may change a maximum, or meet what is infinite"
                 )
 
 

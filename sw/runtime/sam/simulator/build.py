@@ -431,11 +431,15 @@ class _Layout:
             s[self._queues[block.name, f"crd{place + 1}"] + layout.LOOKS] = 1
         greatest = (s[b + accumulator.SIZE0] - 1) & (1 << config.index_bits) - 1
         s[b + accumulator.SHIFT] = min(greatest.bit_length(), (words - 1).bit_length())
-        size, bank = words, words * s[b + layout.VALUE_WORDS]
+        # Keys are below sizes: what the machine has beyond is never used.
+        outermost = int(s[b + accumulator.SIZE0 + order - 1])
+        used = outermost << int(s[b + accumulator.SHIFT]) if order > 1 else outermost
+        size = held = min(words, max(used, 2))
+        bank = held * s[b + layout.VALUE_WORDS]
         while size > 1:
             size = -(-size // 32)
             bank += size
-        s[b + accumulator.WORDS], s[b + accumulator.BANK_SIZE] = words, bank
+        s[b + accumulator.WORDS], s[b + accumulator.BANK_SIZE] = held, bank
         s[b + accumulator.SUMS] = self._words(np.zeros(bank * BANKS[order], np.uint32))
         s[b + accumulator.DRAIN_CYCLES] = SparseAccumulator.latency(words, config.alu_stages)
 

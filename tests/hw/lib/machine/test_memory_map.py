@@ -63,6 +63,12 @@ def test_too_many_words_are_refused():
         placed(Window("a", 1 << 30, 1), Window("b", (1 << 29) + 1, 1))
 
 
+def test_an_error_names_the_largest_windows():
+    windows = [Window(f"w{n}", 1 << 29 - n % 5, 1) for n in range(20)]
+    with pytest.raises(ConfigError, match=r"^windows w0 .*, w5 .*, w10 .*, w15 .* and 16 others: "):
+        placed(*windows)
+
+
 @given(st.lists(st.tuples(st.integers(1, 100), st.integers(1, 100)), max_size=6))
 def test_windows_never_overlap(sizes):
     end = 8 + 2 * 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import tracemalloc
 from collections import Counter
 from itertools import product
 
@@ -38,6 +39,7 @@ REFUSALS = (
     "; a sparse accumulator holds at most 2 indices, put ",
     " below a dense level that lies below level ",
     " coordinates: must be a multiple of ",
+    " some of which have no entry: must be whole blocks",
     ": must have its blocks along the same dimensions",
     " does not lie along it",
     ": must have the same",
@@ -173,6 +175,64 @@ def test_pads_and_partial_blocks_that_would_count_are_refused() -> None:
             divided.launches[0],
             bind(divided, {"B": Tensor.from_any(whole), "C": Tensor.from_any(partial)}),
         )
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"),
+    [
+        ("X(i,j)=B(i,j)*reciprocal(c(i)) -f=X:ds -f=B:ds", 0.0),
+        ("X(i,j)=B(i,j)*log(c(i)) -f=X:ds -f=B:ds", 0.0),
+        ("X(i,j)=B(i,j)*exp(c(i)) -f=X:ds -f=B:ds", 1000.0),
+        ("x(i)=B(i,j)*exp(c(i)) -f=B:ds", 1000.0),
+        ("x(i)=B(i,j)*(2*exp(c(i))) -f=B:ds", 1000.0),
+    ],
+)
+@pytest.mark.parametrize("index", "ij")
+def test_zeros_that_would_meet_infinities_are_refused(text: str, scale: float, index: str) -> None:
+    """0 times infinity is no number, and what is not stored is no product."""
+    program = compiled(f"{text} -f=c:d -s=block({index},2)")
+    c = Tensor.from_any(np.full(2, scale))
+    partial = bind(
+        program, {"B": Tensor.from_any(np.array([[1.0, 0, 2, 0], [0, 3, 0, 0]])), "c": c}
+    )
+    with said(f"B[0,0] is in a block of 2 along {index} some of which have no entry"):
+        operands(program.launches[0], partial)
+    whole = {"B": np.ones((2, 4)), "c": np.full(2, scale)}
+    check(
+        Corner(
+            f"{text} -f=c:d -s=block({index},2)",
+            {name: Tensor.from_any(array) for name, array in whole.items()},
+            "float32",
+            True,
+            frozenset(),
+            (),
+        )
+    )
+
+
+def test_pads_that_would_meet_infinities_are_refused() -> None:
+    program = compiled("x(i)=B(i,j)*exp(c(i)) -f=x:d -f=B:dd -f=c:d -s=block(j,2)")
+    given = bind(program, {"B": Tensor.from_any(np.ones((2, 3))), "c": Tensor.from_any(np.ones(2))})
+    with said("index j has 3 coordinates: must be a multiple of 2"):
+        operands(program.launches[0], given)
+
+
+def test_accumulators_of_large_blocks_take_no_more_than_their_sums() -> None:
+    """The simulator held as many blocks as the machine has sums, in each lane."""
+    text = "X(i,j)=B(i,k)*C(k,j) -f=X:dd -f=B:ds -f=C:dd -s=reorder(i,k,j) -s=block(j,64)"
+    noise = np.random.default_rng(0)
+    tensors = {
+        name: Tensor.from_any(noise.integers(1, 9, shape).astype(float))
+        for name, shape in (("B", (13, 19)), ("C", (19, 22)))
+    }
+    full = f"{text} -s=block(i,8) -s=parallelize(k,8)"
+    program = compiled(full)
+    given = operands(program.launches[0], bind(program, tensors))
+    tracemalloc.start()
+    given.simulated(10**6)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 500e6
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,7 @@ def test_random_statements(monkeypatch: pytest.MonkeyPatch) -> None:
                 corners.check(Corner(text, case.tensors, "float32", True, frozenset(), ()))
             except WorkloadError as error:
                 known = (*LIMITS, "parallelize(", "must be a multiple of ", "same dimensions")
+                known += ("must be whole blocks",)
                 assert any(each in str(error) for each in known), error
     assert sum(seen) > 20
 
