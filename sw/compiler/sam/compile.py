@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -126,14 +126,18 @@ def compile_model(
     *,
     trace: Trace | None = None,
     passes: Sequence[SamPass] | None = None,
+    is_part: bool = False,
     **options: Any,
 ) -> CompiledModel:
-    """A program of a model, and what was chosen for it; see ``compile``."""
+    """A program of a model, and what was chosen for it; see ``compile``. The configuration of what
+    is only a part of a model may give sizes to arrays that others of its launches have."""
     fusion = chosen(model, **options)
     state = _model_state(
         model, config, trace or Trace(), PASSES if passes is None else passes, fusion
     )
     regions = _regions(state)
+    if not is_part:
+        _require_known(config, state)
     program = _model_program(model, config, state, copied_program(fusion.program, regions))
     return CompiledModel(program, regions, schedule_text(model, fusion, regions), fusion.program)
 
@@ -240,14 +244,11 @@ def _machines(
     """Each launch with its machine, and the places of that one's arrays."""
     regions = [(each, each.region) for each in state.launches if each.region is not None]
     if config.fabric is None:
-        known: set[str] = set()
         for each, region in regions:
             sizes = _sizes_of(config, each.graph)
-            known |= sizes.keys()
             text = program_text(region.kernel.program)
             own = _with_graph(replace(config, arrays=sizes or None), each.graph, text)
             yield each, own, NO_PLACES if own.memory == "local" else own_places(own)
-        _require_known(config, regions, known)
         return
     found = [NO_PLACES] * len(regions)
     if config.memory != "local":
@@ -257,11 +258,12 @@ def _machines(
         yield each, config, one
 
 
-def _require_known(
-    config: SamConfig, regions: Sequence[tuple[SamLaunch, Any]], known: Collection[str]
-) -> None:
-    """Raises ``ConfigError`` for sizes of arrays that no launch has; ``known``: names of those that
-    there are."""
+def _require_known(config: SamConfig, state: SamState) -> None:
+    """Raises ``ConfigError`` for sizes of arrays that no launch has, where launches have arrays of
+    their own."""
+    if config.fabric is not None:
+        return
+    known = {name for launch in state.launches for name in _sizes_of(config, launch.graph)}
     unknown = [
         f".{short(name)}: no launch has such an array"
         for name in config.arrays or ()
@@ -270,7 +272,7 @@ def _require_known(
     if unknown:
         windows = (
             f"{block.name}_{array.name}"
-            for launch, _ in regions
+            for launch in state.launches
             for block in launch.graph.blocks
             for array in block.arrays
         )

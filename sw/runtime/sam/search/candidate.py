@@ -103,7 +103,7 @@ class Candidates:
         shapes = program_shapes(program, {name: self.model.shapes[name] for name in program.inputs})
         try:
             model, schedule = part_of(program, region, shapes.tensors, whole.formats, fixed)
-            compiled = compile_model(model, self._config, schedule=schedule)
+            compiled = compile_model(model, self._config, schedule=schedule, is_part=True)
             (launch,), steps = compiled.program.launches, compiled.program.steps
             tensors = with_made(steps, whole.estimate.tensors, moved)
             found, _ = estimate_launch(launch, tensors, self._rows)

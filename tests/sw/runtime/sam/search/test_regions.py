@@ -134,6 +134,15 @@ def test_a_chain_is_cut_where_it_is_best() -> None:
     assert 1 < len(best.schedule.regions) < 4
 
 
+def test_regions_without_an_array_that_has_a_size_of_its_own() -> None:
+    """A size that is of another region's array was an error of each region, which none had."""
+    own, unfused = chain()
+    sized = Candidates(own.model, replace(CONFIG, arrays={"vals_W": 16}), own.model.inputs)
+    found, best = (best_regions(each, unfused, lambda share: None) for each in (sized, own))
+    assert found is not None and best is not None
+    assert (found.cycles, found.schedule) == (best.cycles, best.schedule)
+
+
 def test_inputs_stay_where_that_is_better() -> None:
     """Stored to suit whatever it becomes, the region would have other loops first."""
     text = (
