@@ -66,7 +66,8 @@ JSON_FIELDS = {
     "counters": "object: the target's counters, as the machine counted them",
     "statistics": "object: whole numbers about program and run, lower bounds among them",
     "places": "list: where parts of the workload ran, and why they did not run in memory (sram)",
-    "remarks": "list: what fusion copied, computed more than once, or cut, and why (models on SAM)",
+    "remarks": "list: what fusion copied, computed more than once, or cut, and why, and what "
+    "lanes, padded blocks, host and lines did (SAM)",
     "outputs": "object: outputs by name. Up to 100 named scalars have values; others have an "
     "object: `shape`, `type`, `entries` that are stored, and a few `values` by their places. What "
     'is not finite is a text: `"Infinity"`, `"-Infinity"`, `"NaN"`',

@@ -122,6 +122,7 @@ def figures(program: Program, result: Result[HostJob[Operands]]) -> Figures:
         remarks=[
             *_remarks(program),
             *_lane_remarks(lanes),
+            *_padding_remarks(runs),
             *_made_remark(made),
             *_line_remark(sum(each.bytes for each in moved.values()), of_lines),
         ],
@@ -142,6 +143,7 @@ def _uncounted(program: Program, runs: Sequence[LaunchRun[HostJob[Operands]]]) -
         {**program.statistics, **({"made_bytes": sum(made.values())} if made else {})},
         remarks=[
             *_remarks(program),
+            *_padding_remarks(runs),
             *_made_remark(made),
             "counters = false: operations, tokens, stalls, and what memories moved are not counted",
         ],
@@ -158,6 +160,20 @@ def _lane_remarks(lanes: Mapping[str, RunLanes | None]) -> Iterator[str]:
     for launch, each in lanes.items():
         for remark in each.remarks() if each else ():
             yield f"{launch}: {remark}"
+
+
+def _padding_remarks(runs: Sequence[LaunchRun[HostJob[Operands]]]) -> Iterator[str]:
+    """A line for each index of a launch whose last block is not full."""
+    for run in runs:
+        operands = run.job.operands
+        for index, words in operands.blocks.items():
+            size = operands.sizes[index]
+            if size % words:
+                count = operands.loop_size(index)
+                yield (
+                    f"{run.launch.name}: blocks along {index}: {size:,} coordinates are {count:,} "
+                    f"blocks of {words}, the last padded with {count * words - size} zeros"
+                )
 
 
 def _made_bytes(program: Program, runs: Sequence[LaunchRun[HostJob[Operands]]]) -> dict[str, int]:

@@ -14,6 +14,7 @@ from gnarl.sw.compiler.sam.fuse.regions import Region
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule
 from gnarl.sw.compiler.sam.sections import plan_of
 from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.sam.models import valued_model
 
 B = np.array([[1.0, 0, 2, 0], [0, 3, 0, 4]])
@@ -75,3 +76,18 @@ def test_partial_blocks_are_refused_and_whole_ones_are_right(
             device.run(program, {"B": B})
         result = device.run(program, {"B": np.ones((2, 4))})
         assert device.verify(result).bit_exact
+
+
+@pytest.mark.parametrize("columns", [4, 5])
+@pytest.mark.parametrize("counters", ["true", "false"])
+def test_padding_is_stated(columns: int, counters: str) -> None:
+    text, given = "x(i)=A(i,j) -f=x:d -f=A:ds -s=block(j,4)", {"A": np.ones((2, columns))}
+    configuration = load_configuration("sam_fp32", (f"counters={counters}",))
+    with Device(configuration, backend="model") as device:
+        program = device.compile(text)
+        figures = device.target.presenter.figures(program, device.run(program, given))
+    name = program.launches[0].name
+    padded = (
+        f"{name}: blocks along j: 5 coordinates are 2 blocks of 4, the last padded with 3 zeros"
+    )
+    assert [each for each in figures.remarks if "blocks" in each] == [padded] * (columns == 5)
