@@ -256,7 +256,7 @@ def draw(measured: Sequence[Record], path: Path) -> None:
         }
         bars(axes, series)
         axes.axhline(1, color="#999999", linewidth=1)
-        axes.set_xticks(range(len(names)), names)
+        axes.set_xticks(range(len(names)), names, fontsize=8, rotation=30, ha="right")
         axes.set(ylabel=f"{label} / {label} without fusion")
     figure.legend(*all_axes[0].get_legend_handles_labels(), frameon=False, ncols=2)
     save(figure, path)
