@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from bench.lib.jobs import Failure, run_jobs
-from bench.lib.lut_levels import Levels, measure
+from bench.sam_parts.lut_levels import Levels, measure
 from bench.lib.plots import bars, line_at, save, subplots
 from bench.lib.records import Metric, Record, Setting, installed, records
 from bench.lib.request import Request

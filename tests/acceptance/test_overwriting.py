@@ -94,7 +94,7 @@ def test_two_outputs_are_two_files(folder: Path, arguments: list[str]) -> None:
 
 def test_a_dump_does_not_overwrite_the_graph_it_is_of(folder: Path) -> None:
     Path("passes").mkdir()
-    graph = "passes/09_verify.dot"
+    graph = "passes/10_verify.dot"
     assert gnarl("compile", "sam_fp32", EXPRESSION, "--dot", graph).exit_code == 0
     line = refusal(folder, "compile", "sam_fp32", graph, "--dump", "passes", "-o", "y.npz")
     assert line == f"gnarl: {graph}: is an input of this command: must be another file"

@@ -44,6 +44,7 @@ CASES = {
             "attach_coordinates": GRAPH,
             "mark_empty_fibers": GRAPH,
             "mark_skips": GRAPH,
+            "block": (),  # not asked for
             "size_queues": (),  # of a model
             "parallelize": (),  # not asked for
             "verify": ("dot", "gv", "txt"),
@@ -218,10 +219,10 @@ def test_lanes_are_dumped(tmp_path: Path) -> None:
     options = ("--dump", dump, "--dump-after", "parallelize", "--stop-after", "parallelize")
     assert gnarl("compile", "sam_fp32", text, *options).exit_code == 0
     assert sorted(path.name for path in dump.iterdir()) == [
-        "08_parallelize.dot",
-        "08_parallelize.txt",
+        "09_parallelize.dot",
+        "09_parallelize.txt",
     ]
-    assert ": parallelize" in (dump / "08_parallelize.txt").read_text()
+    assert ": parallelize" in (dump / "09_parallelize.txt").read_text()
 
 
 def did_not_run(name: str) -> str:

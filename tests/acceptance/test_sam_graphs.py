@@ -43,7 +43,7 @@ def test_a_program_of_one_graph(tmp_path: Path, a: Path) -> None:
     options = ("--dot", graph, "--dump", dump, "--dump-after", "verify")
     result = gnarl("compile", CONFIG, SOFTMAX, *given, *options)
     assert result.exit_code == 0, result.stderr
-    assert (dump / "09_verify.gv").read_text() == graph.read_text()
+    assert (dump / "10_verify.gv").read_text() == graph.read_text()
     assert '    longest="j=40"\n' in graph.read_text()
     assert gnarl("compile", CONFIG, graph, "--dot", again).exit_code == 0
     assert again.read_text() == graph.read_text()
@@ -67,7 +67,7 @@ def test_regions_one_after_the_other(tmp_path: Path, a: Path) -> None:
     for name, takes in (("m", ["A"]), ("e", ["A", "m"]), ("s", ["e"]), ("y", ["e", "s"])):
         known[name] = tmp_path / f"result_{name}.npz"
         tensors = [word for each in takes for word in ("--tensor", f"{each}={known[each]}")]
-        run(tmp_path / f"09_verify.{name}.gv", known[name], *tensors)
+        run(tmp_path / f"10_verify.{name}.gv", known[name], *tensors)
     direct = tmp_path / "direct.npz"
     run(SOFTMAX, direct, *given, "--fuse", "none")
     np.testing.assert_array_equal(load_dense(direct, "y"), load_dense(known["y"], "y"))

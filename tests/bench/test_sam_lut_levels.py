@@ -9,7 +9,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from bench.lib.lut_levels import Levels, longest, measure
+from bench.sam_parts.lut_levels import Levels, longest, measure
 from gnarl.hw.lib.memory.ram import TwoPortRam
 from tests.support.machines.yowasp import needs_yosys
 
