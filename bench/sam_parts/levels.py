@@ -11,12 +11,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from bench.lib.jobs import Failure, run_jobs
-from bench.sam_parts.lut_levels import Levels, measure
 from bench.lib.plots import bars, line_at, save, subplots
 from bench.lib.records import Metric, Record, Setting, installed, records
 from bench.lib.request import Request
 from bench.lib.summary import cells, mark, split
 from bench.lib.tables import Cells
+from bench.sam_parts.lut_levels import Levels, measure
 from bench.sam_parts.measure import CONFIG
 from gnarl.hw.lib.stream.queue import Queue
 from gnarl.hw.sam.block_types import REPSIG
@@ -85,6 +85,7 @@ CASES: dict[str, Block] = {
     "function, reciprocal": _block("function", op="reciprocal"),
     "reduce, sum": _block("reduce", op="add"),
     "reduce, maximum": _block("reduce", op="max"),
+    "fold of 4 words": _block("fold", op="add", index="j", block="j:4"),
     "accumulator of order 1": _block("spaccumulator", order=1),
     "accumulator of order 2": _block("spaccumulator", order=2),
     "compressed writer": _block("fiberwrite"),
