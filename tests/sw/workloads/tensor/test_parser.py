@@ -184,8 +184,8 @@ def test_a_tensor_may_stand_twice() -> None:
         (
             "x(i)=b(i) -s=split(i)",
             14,
-            "-s=split(i) must be reorder(…) with every index, outermost first, parallelize(i,N), or "
-            "block(j,N)",
+            "-s=split(i) must be reorder(…) with every index, outermost first, parallelize(i,N), "
+            "or block(j,N)",
         ),
         ("x(i)=B(i,j) -s=reorder(i,k)", 26, "index 'k' is not in the expression; it has i, j"),
         ("x(i)=B(i,j) -s=reorder(i,i)", 26, "index i appears twice in the loop order"),
