@@ -79,7 +79,8 @@ def machines() -> dict[str, Sample]:
         "lines": Sample(
             resolve(
                 SamConfig(
-                    expression="X(i,j)=B(i,j)+C(i,j)*D(i,j) -f=X:ss -f=B:ss -f=C:ds -f=D:ss",
+                    expression="X(i,j)=B(i,j)+C(i,j)*D(i,j) -f=X:ss -f=B:ss -f=C:ds -f=D:ss "
+                    "-s=block(j,2)",
                     index_bits=8,
                     array_words=40,
                     arrays={"lookup_B_i": 6, "write_X_i_seg": 1},

@@ -69,6 +69,15 @@ class Array:
     of_values: bool = False
     writes: bool = False
 
+    @property
+    def value_words(self) -> int:
+        """Words of a value, if there are any in a row."""
+        return self.words if self.of_values else 1
+
+    def rows(self, size: int) -> int:
+        """How many there are where ``array_words``, or a size of its own, is ``size``."""
+        return max(1, size // self.value_words)
+
 
 ROW_COUNTS = {"seg": "fibers", "crd": "entries", "bv": "rows", "vals": "entries"}
 """The count that says how many rows of a written array there are, by the array's name."""

@@ -75,10 +75,10 @@ def check_block(block: Block, config: SamConfig) -> None:
                 "for a bitvector level, whose rows hold its words"
             ]
         )
-    if (words := own_shape(block).words) > 1 and config.memory != "local":
+    if (words := own_shape(block).words) > 1 and config.memory == "shared":
         raise ConfigError(
             [
-                f"block {block.name}: memory = {config.memory!r}: must be 'local' for blocks of "
+                f"block {block.name}: memory = 'shared': must be 'local' or 'lines' for blocks of "
                 f"values, whose rows have {words} words"
             ]
         )
@@ -113,15 +113,20 @@ def _in_flight(config: SamConfig) -> int:
     return max(_FEW_IN_FLIGHT, 0 if config.memory == "local" else config.memory_in_flight)
 
 
+def _rows(block: Block, config: SamConfig, name: str) -> int:
+    """Rows of one of a block's arrays."""
+    return config.rows_of(block.name, next(each for each in block.arrays if each.name == name))
+
+
 def _lookup(block: Block, widths: Widths, config: SamConfig) -> wiring.Component:
     if block["format"] == DENSE:
         return DenseLookup(config.index_bits)
     return CompressedLookup(
         config.index_bits,
         skips(block, config),
-        config.rows_of(block.name, "crd"),
+        _rows(block, config, "crd"),
         _in_flight(config),
-        config.rows_of(block.name, "seg"),
+        _rows(block, config, "seg"),
     )
 
 
@@ -129,9 +134,9 @@ def _writer(block: Block, widths: Widths, config: SamConfig) -> wiring.Component
     if block["format"] == DENSE:
         return DenseWriter(config.index_bits)
     if block["format"] == BITVECTOR:
-        rows = config.rows_of(block.name, "bv")
+        rows = _rows(block, config, "bv")
         return BitvectorWriter(config.index_bits, rows, block["keep_empty"])
-    rows, segments = (config.rows_of(block.name, array) for array in ("crd", "seg"))
+    rows, segments = (_rows(block, config, array) for array in ("crd", "seg"))
     return CompressedWriter(config.index_bits, rows, block["keep_empty"], segments)
 
 
@@ -162,7 +167,7 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     "root": _of_width(Root),
     "fiberlookup": _lookup,
     "bitvectorlookup": lambda block, widths, config: BitvectorLookup(
-        config.index_bits, config.rows_of(block.name, "bv"), _in_flight(config)
+        config.index_bits, _rows(block, config, "bv"), _in_flight(config)
     ),
     "bitvectorexpand": _of_width(BitvectorExpand),
     "bitvectorintersect": _of_width(BitvectorIntersect),
@@ -179,7 +184,7 @@ _COMPONENTS: dict[str, Callable[[Block, Widths, SamConfig], wiring.Component]] =
     "arrayvals": lambda block, widths, config: ArrayVals(
         config.index_bits,
         config.width,
-        config.rows_of(block.name, "vals"),
+        _rows(block, config, "vals"),
         _in_flight(config),
         own_shape(block).words,
     ),
@@ -224,7 +229,7 @@ def _value_writer(
     block: Block, shapes: Mapping[str, ValueShape], config: SamConfig
 ) -> wiring.Component:
     places = shapes.get("val", ONE_WORD).places(own_shape(block))
-    rows = config.rows_of(block.name, "vals")
+    rows = _rows(block, config, "vals")
     return ValueWriter(config.number_format, config.index_bits, rows, places)
 
 

@@ -15,7 +15,7 @@ from gnarl.hw.lib.configuration import (
 )
 from gnarl.hw.lib.errors import Violation, quoted, short
 from gnarl.hw.lib.formats import NumberFormat, parse_format
-from gnarl.hw.sam.block_types import BITVECTOR_BITS, BV, REPSIG, VAL
+from gnarl.hw.sam.block_types import BITVECTOR_BITS, BV, REPSIG, VAL, Array
 from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.token import LEVEL_BITS
 
@@ -37,13 +37,18 @@ _POWERS_OF_TWO = (
 
 
 def size_name(arrays: Mapping[str, int] | None, block: str, array: str) -> str:
-    """The name in the field ``arrays`` that says how many rows an array has; "": none does."""
+    """The name in the field ``arrays`` that says how large an array is; "": none does."""
     names = (f"{block}_{array}", block)
     return next((name for name in names if name in (arrays or {})), "")
 
 
+def size_of(arrays: Mapping[str, int] | None, array_words: int, block: str, array: str) -> int:
+    """The size of an array: that of its own, or that of all."""
+    return (arrays or {}).get(size_name(arrays, block, array), array_words)
+
+
 def size_field(arrays: Mapping[str, int] | None, block: str, array: str) -> str:
-    """The field that says how many rows an array has."""
+    """The field that says how large an array is."""
     name = size_name(arrays, block, array)
     return f"arrays.{name}" if name else "array_words"
 
@@ -62,7 +67,8 @@ class SamConfig(TargetConfig):
     stream_latency
         cycles from the one that gives a token to the one in which its reader sees it: 1 or 2.
     array_words
-        rows of each array: segments, coordinates, words of bitvectors, values.
+        rows of each array: segments, coordinates, words of bitvectors, values. Of blocks of values
+        it is their words, so that a row that is longer is one of fewer.
     arrays
         rows of some arrays, in place of ``array_words``: by ``BLOCK_ARRAY``, such as
         ``lookup_B_j_crd``, or by ``BLOCK``, for all of its arrays; of a fabric by units.
@@ -193,9 +199,9 @@ class SamConfig(TargetConfig):
             if not isinstance(rows, int) or isinstance(rows, bool) or not 1 <= rows <= MOST_ROWS
         ]
 
-    def rows_of(self, block: str, array: str) -> int:
+    def rows_of(self, block: str, array: Array) -> int:
         """Rows of an array of a block, or of a unit of a fabric."""
-        return (self.arrays or {}).get(size_name(self.arrays, block, array), self.array_words)
+        return array.rows(size_of(self.arrays, self.array_words, block, array.name))
 
     def _line_violations(self) -> list[Violation]:
         wrong = []

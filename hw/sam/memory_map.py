@@ -71,7 +71,7 @@ def arrays_of(config: SamConfig, units: Iterable[Unit]) -> list[tuple[Window, bo
         (
             Window(
                 unit.window(array),
-                config.rows_of(unit.name, array.name),
+                config.rows_of(unit.name, array),
                 array.words,
                 word_bits(config, array),
             ),

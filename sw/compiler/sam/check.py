@@ -27,9 +27,9 @@ def require_supported(graph: Graph, config: SamConfig) -> None:
     """Raises ``ConfigError`` for a function that the number format lacks, and for blocks of values
     in a memory without rows for them, as the hardware does."""
     for block in graph.blocks:
-        if (words := own_shape(block).words) > 1 and config.memory != "local":
+        if (words := own_shape(block).words) > 1 and config.memory == "shared":
             text = (
-                f"block {block.name}: memory = {config.memory!r}: must be 'local' for blocks of "
+                f"block {block.name}: memory = 'shared': must be 'local' or 'lines' for blocks of "
                 f"values, whose rows have {words} words"
             )
             raise ConfigError([text])

@@ -156,7 +156,7 @@ def _needs(
             key = _key(block, array)
             # A constant has one value.
             bound = bounds[key[0]][key[1:]] if key[0] in bounds else 1
-            room = config.rows_of(block.name, array.name)
+            room = config.rows_of(block.name, array)
             rows[key] = max(rows.get(key, 1), min(bound, room))
             uses[key] = uses.get(key, (number, 0))[0], number + 1
     return rows, uses

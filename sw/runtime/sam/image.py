@@ -12,7 +12,7 @@ import numpy as np
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.hw.sam.block_types import BITVECTOR, BITVECTOR_BITS, DENSE, ROW_COUNTS
 from gnarl.hw.sam.block_types import Array as BlockArray
-from gnarl.hw.sam.config import SamConfig, size_field
+from gnarl.hw.sam.config import SamConfig, size_field, size_of
 from gnarl.hw.sam.graph import Block, Graph
 from gnarl.hw.sam.memory.placement import PLACES
 from gnarl.hw.sam.memory_map import settings_rows
@@ -171,7 +171,7 @@ class Operands:
                     if array.of_values:
                         _require_held(block["tensor"], self)
                     rows = _rows(_array(block, array, operands))
-                    needed.append(_Need(len(rows.numbers), block["tensor"], block.name, array.name))
+                    needed.append(_Need(len(rows.numbers), block["tensor"], block.name, array))
                     arrays[f"{block.name}_{array.name}"] = rows
         vars(operands).pop("storages", None)  # as large as the image
         _require_rows(config, needed)
@@ -371,7 +371,7 @@ class _Need(NamedTuple):
     rows: int
     tensor: str
     block: str
-    array: str
+    array: BlockArray
 
 
 def _least_rows(operands: Operands) -> Iterator[_Need]:
@@ -391,20 +391,22 @@ def _rows_of(access: Access, format: TensorFormat, operands: Operands) -> _Need:
         if kind == BITVECTOR:
             rows *= -(-size // BITVECTOR_BITS)
         if kind != DENSE:
-            array = "bv" if kind == BITVECTOR else "seg"
-            return _Need(rows, access.tensor, writer.name, array)
+            return _Need(rows, access.tensor, writer.name, writer.arrays[0])
         rows *= size
-    return _Need(rows, access.tensor, value_writers(graph, access.tensor)[0].name, "vals")
+    writer = value_writers(graph, access.tensor)[0]
+    return _Need(rows, access.tensor, writer.name, writer.arrays[0])
 
 
 def _require_rows(config: SamConfig, needed: Sequence[_Need]) -> None:
     """Raises ``CapacityError`` where an array has fewer rows, or references do not reach them."""
     short = [need for need in needed if config.rows_of(need.block, need.array) < need.rows]
     if short:
-        rows, tensor, block, array = max(short)
-        field, there = size_field(config.arrays, block, array), config.rows_of(block, array)
-        raise CapacityError(f"{field} = {there}: tensor {tensor} needs at least {rows}")
-    rows, tensor, *_ = max(needed)
+        rows, tensor, block, array = max(short, key=lambda need: need.rows)
+        field = size_field(config.arrays, block, array.name)
+        there = size_of(config.arrays, config.array_words, block, array.name)
+        least = rows * array.value_words
+        raise CapacityError(f"{field} = {there}: tensor {tensor} needs at least {least}")
+    rows, tensor, *_ = max(needed, key=lambda need: need.rows)
     if config.index_bits < (bits := rows.bit_length()):
         raise CapacityError(
             f"index_bits = {config.index_bits}: tensor {tensor} needs at least {bits}, for "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gnarl.hw.lib.errors import ConfigError
+from gnarl.hw.sam.block_types import Array
 from gnarl.hw.sam.config import SamConfig, size_field
 from gnarl.hw.sam.memory_map import memory_map
 from tests.hw.sam.graphs import INTERSECTION, small
@@ -88,9 +89,24 @@ def test_sizes_of_arrays_are_numbers_of_rows(arrays, problem):
 
 def test_an_array_has_its_own_size_or_its_block_s_or_that_of_all():
     config = SamConfig(arrays={"b_crd": 5, "b": 7}, array_words=16)
-    assert [config.rows_of(*of) for of in (("b", "crd"), ("b", "seg"), ("c", "crd"))] == [5, 7, 16]
+    coordinates, segments = Array("crd"), Array("seg", words=2)
+    rows = [config.rows_of(*of) for of in (("b", coordinates), ("b", segments), ("c", coordinates))]
+    assert rows == [5, 7, 16]
     fields = [size_field(config.arrays, *of) for of in (("b", "crd"), ("b", "seg"), ("c", "crd"))]
     assert fields == ["arrays.b_crd", "arrays.b", "array_words"]
+
+
+def test_a_size_is_that_of_words_of_blocks_of_values():
+    config = SamConfig(arrays={"b": 24}, array_words=64)
+    rows = {
+        (block, words): config.rows_of(block, Array("vals", words, of_values=True))
+        for block in "bc"
+        for words in (1, 16, 256)
+    }
+    assert rows == {
+        ("b", 1): 24, ("b", 16): 1, ("b", 256): 1,
+        ("c", 1): 64, ("c", 16): 4, ("c", 256): 1,
+    }  # fmt: skip
 
 
 def test_sizes_of_arrays_that_there_are_not_are_refused():

@@ -10,7 +10,7 @@ from typing import NoReturn
 import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError, GnarlError
-from gnarl.hw.sam.config import size_field, size_name
+from gnarl.hw.sam.config import size_field, size_of
 from gnarl.hw.sam.graph import Block
 from gnarl.hw.sam.token import DONE, EMPTY, MAX_LEVEL, PAYLOAD_BITS, Kind, stop
 from gnarl.hw.sam.value_shape import ONE_WORD, ValueShape
@@ -132,7 +132,7 @@ class Limits:
     """What a machine holds, see ``SamConfig``; without configuration, as much as it may.
 
     ``placed``: rows of the places of arrays that share a memory, by ``"{block}_{array}"``;
-    ``arrays``: rows of some, as the field has them.
+    ``arrays``: sizes of some, as the field has them.
     """
 
     index_bits: int = 32
@@ -226,15 +226,18 @@ class Site:
                 f"bytes: must be at most half of the {free:,} that are free"
             )
 
-    def require_room_for(self, array: str, rows: int) -> None:
-        limits, name = self.limits, self.block.name
-        most = limits.arrays.get(size_name(limits.arrays, name, array), limits.array_words)
-        what = size_field(limits.arrays, name, array)
-        place = self.limits.placed.get(f"{self.block.name}_{array}", most)
+    def require_room_for(self, name: str, rows: int) -> None:
+        limits, block = self.limits, self.block
+        array = next(each for each in block.arrays if each.name == name)
+        most = array.rows(size_of(limits.arrays, limits.array_words, block.name, name))
+        what = size_field(limits.arrays, block.name, name)
+        if array.value_words > 1:
+            what += f" in rows of {array.value_words} words"
+        place = limits.placed.get(f"{block.name}_{name}", most)
         if place < most:
             most, what = place, "the rows of its place"
         if rows > most:
-            self.fail(f"writes {rows:,} rows to {array}: must be at most {most:,}, {what}")
+            self.fail(f"writes {rows:,} rows to {name}: must be at most {most:,}, {what}")
 
     def require_levels(self, stops: np.ndarray) -> None:
         if len(stops) and int(stops.max()) > stop(MAX_LEVEL):

@@ -353,7 +353,7 @@ class _Layout:
                 # Of segments and bitvectors one word of each row is simulated.
                 s[port + layout.ROW_WORDS] = array.words if array.of_values else 1
                 s[port + layout.CAPACITY] = 1 << 40
-                most = min(config.rows_of(block.name, array.name), (1 << config.index_bits) - 1)
+                most = min(config.rows_of(block.name, array), (1 << config.index_bits) - 1)
                 s[port + layout.LOADED] = min(most, self._places.get(name, (0, most))[1])
                 s[port + layout.BUFFER_WORDS] = BUFFER_WORDS
                 s[port + layout.BUFFER] = self._words(np.zeros(BUFFER_WORDS + 1, np.uint32))

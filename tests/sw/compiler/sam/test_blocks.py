@@ -7,6 +7,7 @@ import re
 import tracemalloc
 from collections import Counter
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,8 +46,12 @@ REFUSALS = (
     ": must have the same",
     ": no value of the region lies along index ",
     " is not supported",
+    ", the bytes of a row of ",
     "parallelize(",
 )
+LINES: dict[str, Any] = {"memory": "lines", "line_bytes": 256}
+"""A row of a block lies in one line, so some have none."""
+
 FORMATS = ("float32", "float32", "bfloat16", "fixed16.8")
 
 
@@ -82,7 +87,8 @@ def test_random_statements(part: int) -> None:
         with noted(f"{seed}: {text} in {format}"):
             try:
                 check(Corner(text, tensors, format, seed % 2 == 0, frozenset(), ()))
-                like_model(compiled(text, SamConfig(format=format)), tensors)
+                config = SamConfig(format=format, **(LINES if seed % 3 == 0 else {}))
+                like_model(compiled(text, config), tensors)
             except GnarlError as error:
                 (*_, reason) = [each for each in REFUSALS if each in str(error)] or [""]
                 assert reason, error
@@ -293,7 +299,7 @@ def test_sums_over_either_index_of_a_block() -> None:
 
 def test_machines_without_room_for_blocks_refuse_them() -> None:
     text = "x(i)=b(i)*c(i) -s=block(i,4)"
-    with said("memory = 'shared': must be 'local' for blocks of values, whose r"):
+    with said("memory = 'shared': must be 'local' or 'lines' for blocks of values, whose r"):
         compiled(text, SamConfig(memory="shared"))
     pool = {"root": 1, "fiberlookup": 2, "arrayvals": 2, "alu": 1, "fiberwrite": 1, "valwrite": 1}
     with said("has values of 4 words along i: must be of 1 word on a fabric"):

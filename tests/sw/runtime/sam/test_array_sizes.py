@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
-from gnarl.hw.lib.errors import CapacityError, ConfigError
+from gnarl.hw.lib.errors import CapacityError, ConfigError, ProgramError
 from gnarl.hw.sam.config import SamConfig
+from gnarl.hw.sam.memory_map import array_windows
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.target.configuration import load_configuration
 
@@ -64,3 +67,30 @@ def test_units_of_a_fabric_have_sizes_of_their_own() -> None:
     with pytest.raises(ConfigError) as refused:
         load_configuration("sam_fabric_small", ("arrays={vals_b=20}",))
     assert "arrays.vals_b: no such array; there are arrayvals_0_vals, " in str(refused.value)
+
+
+def test_arrays_of_blocks_have_as_many_words_as_others() -> None:
+    """A value of 4 words is a row, of which there are a quarter as many."""
+    text = "x(i)=b(i)*c(i) -f=b:d -f=c:d -f=x:d -s=block(i,4)"
+    for sizes in ("arrays={vals_b=20}", "array_words=20"):
+        with Device(load_configuration("sam_fp32", (sizes,)), "model") as device:
+            program = device.compile(text)
+            assert device.verify(device.run(program, TENSORS)).difference == ""
+            (config,) = (SamConfig.from_dict(launch.config) for launch in program.launches)
+            assert {window.name: window.rows for window in array_windows(config)}[
+                "vals_b_vals"
+            ] == 5
+            with pytest.raises(CapacityError) as caught:
+                device.run(program, {name: np.ones(21) for name in TENSORS})
+        assert re.search(r" = 20: tensor [bcx] needs at least 24$", str(caught.value))
+
+
+def test_results_of_blocks_that_are_too_long_say_in_which_rows() -> None:
+    text = "x(i)=b(i) -f=b:s -f=x:s -s=block(i,4)"
+    named = load_configuration("sam_fp32", ("arrays={write_x_vals=20}",))
+    with Device(named, "model") as device, pytest.raises(ProgramError) as caught:
+        device.run(device.compile(text), {"b": np.ones(24)})
+    assert (
+        "writes 6 rows to vals: must be at most 5, arrays.write_x_vals in rows of 4 words"
+        in str(caught.value)
+    )

@@ -45,6 +45,9 @@ from tests.sw.compiler.sam.test_rtl_sample import MIXED, SMALL, random_inputs
 STATEMENTS = {
     **SUITE,
     **MIXED,
+    "blocks of values": (
+        "X(i,j)=B(i,k)*C(k,j) -f=X:ds -f=B:ds -f=C:dd -s=reorder(i,k,j) -s=block(j,4)"
+    ),
     "lanes": SUITE["mat_sddmm"] + " -s=parallelize(i,4) -s=parallelize(j,2)",
     "merged lanes": SUITE["mat_elemmul"] + " -s=parallelize(i,3)",
     "many lanes": SUITE["mat_sddmm"] + " -s=parallelize(i,18)",
@@ -84,8 +87,8 @@ def _compiled(line: Line) -> tuple[Program, dict[str, Any]]:
         return device.compile(text), random_inputs(text, SIZES, line.seed)
 
 
-def test_the_list_has_seventeen_machines():
-    assert len(LINES) == 17
+def test_the_list_has_eighteen_machines():
+    assert len(LINES) == 18
 
 
 @pytest.mark.parametrize("line", OF_STATEMENTS, ids=lambda line: line.statement)
