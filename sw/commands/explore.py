@@ -115,7 +115,8 @@ class Sparsities(click.ParamType):
     "--search",
     "is_search",
     is_flag=True,
-    help="Look for schedules of a SAM model: what shares a graph, association, loop orders, lanes. "
+    help="Look for schedules of a SAM model or expression: what shares a graph, association, "
+    "loop orders, blocks of values, lanes. "
     "Each is estimated, and run if no other is taken to be far better.",
 )
 @click.option(

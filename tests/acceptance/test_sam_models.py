@@ -126,7 +126,7 @@ def test_python() -> None:
             assert "adj" in str(caught.value)
         with pytest.raises(WorkloadError, match="^fuse = all: must be none or layer or full$"):
             device.compile(source, fuse="all")
-        for option in ("fuse", "iteration", "schedule", "schedule_out"):
+        for option in ("fuse", "iteration", "schedule_out"):
             text = f"{option}: not for an expression or a graph: must be left out"
             with refused(text):
                 device.compile("x=b*c", **{option: "layer"})

@@ -51,7 +51,7 @@ from gnarl.sw.compiler.sam.sections import (
     encode_parameters,
 )
 from gnarl.sw.compiler.sam.verify import verify
-from gnarl.sw.compiler.sam.workload import SamGraph, SamModel, SamWorkload
+from gnarl.sw.compiler.sam.workload import SamGraph, SamModel, SamWorkload, as_model
 from gnarl.sw.program.atomic import write_text
 from gnarl.sw.program.launch import Launch
 from gnarl.sw.program.program import Program
@@ -78,13 +78,16 @@ def compile(
 
     The same workload gives the same program, whatever the ``seed``. ``trace`` gets the results of
     ``passes``, by default ``PASSES``; ``options`` are those of ``fuse.schedule.chosen``, for
-    models, whose schedule is written to ``schedule_out``. Raises ``WorkloadError`` where a
+    models, whose schedule is written to ``schedule_out``; a statement with operands and a
+    ``schedule`` is a model of one. Raises ``WorkloadError`` where a
     statement cannot be lowered, ``CapacityError`` where a fabric has too few blocks,
     ``ConfigError`` for a function that the number format lacks, ``PassError`` for a graph of ours
     that is not sound.
     """
     trace = trace or Trace()
     passes = PASSES if passes is None else passes
+    if isinstance(workload, SamWorkload) and options.get("schedule") is not None:
+        workload = as_model(workload)
     if isinstance(workload, SamModel):
         found = compile_model(workload, config, trace=trace, passes=passes, **options)
         if schedule_out is not None:

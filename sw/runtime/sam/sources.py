@@ -13,7 +13,7 @@ from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.sw.compiler.sam.check import require_index_bits
 from gnarl.sw.compiler.sam.dot_read import read_dot
 from gnarl.sw.compiler.sam.sections import kernel_of, parameters_of
-from gnarl.sw.compiler.sam.workload import SamGraph, SamModel, SamWorkload
+from gnarl.sw.compiler.sam.workload import SamGraph, SamModel, SamWorkload, model_of
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.python_files import split_name
 from gnarl.sw.runtime.sam.image import host_inputs, is_model, own_name
@@ -27,7 +27,6 @@ from gnarl.sw.workloads.einsum.pytorch.sources import (
     module_program,
 )
 from gnarl.sw.workloads.einsum.rearranged_check import inputs_of_hosts
-from gnarl.sw.workloads.einsum.shapes import program_shapes
 from gnarl.sw.workloads.einsum.text import parse_program
 from gnarl.sw.workloads.pytorch.export import SUFFIX, is_module
 from gnarl.sw.workloads.tensor.operands import Operand, all_operands, load_operands
@@ -52,7 +51,7 @@ def source(text: str, tensors: Mapping[str, str]) -> SamWorkload | SamGraph | Sa
     program = _program(text)
     if program is not None:
         of_hosts = inputs_of_hosts(program.statements)
-        return _of_tensors(program, load_operands(tensors, program.formats, of_hosts))
+        return model_of(program, load_operands(tensors, program.formats, of_hosts))
     parsed = workload(text)
     if not tensors:
         return parsed
@@ -91,7 +90,7 @@ def workload(source: SamSource, seed: int = 0) -> SamWorkload | SamGraph | SamMo
     of_hosts = () if program is None else inputs_of_hosts(program.statements)
     operands = named_operands(inputs, of_hosts)
     if program is not None:
-        return _of_tensors(program, operands or {})
+        return model_of(program, operands or {})
     if str(text).endswith(GRAPH_SUFFIXES):
         path = Path(text)
         return SamGraph(path.stem, read_dot(read_text(path), str(path)), operands)
@@ -118,18 +117,6 @@ def _program(text: str) -> EinsumProgram | None:
         return read_mlir(read_text(Path(text)), text)
     statements = text.partition(" -")[0]
     return parse_program(text) if "=" in statements and set(statements) & {";", "["} else None
-
-
-def _of_tensors(program: EinsumProgram, operands: Mapping[str, Operand]) -> SamModel:
-    """A program with operands. Raises ``WorkloadError`` for sizes that these do not tell."""
-    given = {name: each.tensor.shape for name, each in operands.items()}
-    if missing := [name for name in program.inputs if name not in given]:
-        raise WorkloadError(
-            f"{program.name}: tensor {missing[0]} is not given, and its sizes must be known: "
-            "--tensor NAME=PATH gives it"
-        )
-    shapes = program_shapes(program, given).tensors
-    return SamModel(program.name, program, shapes, {}, operands, {})
 
 
 def _model(model: Model) -> SamModel:

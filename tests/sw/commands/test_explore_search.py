@@ -422,9 +422,13 @@ def test_models_and_others_that_are_refused(tmp_path: Path, here: None, tensors:
     sums = tmp_path / "sums.mtx"
     sums.write_text("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n")
     assert why("dpu_d1_b8", sums) == "gnarl: --search: dpu_d1_b8: target dpu has none"
-    expression = ("x(i)=A(i,j)*X(j,k)", *tensors[:4])
-    assert why("sam_fp32", *expression) == (
-        "gnarl: --search: an expression or a graph has none: must be a model"
+    graph = tmp_path / "x.gv"
+    gnarl("compile", "sam_fp32", "x(i)=b(i)", "--dot", graph, "-o", tmp_path / "x.npz")
+    assert why("sam_fp32", graph) == (
+        "gnarl: --search: a graph has none: must be a model or an expression"
+    )
+    assert why("sam_fp32", "x(i)=A(i,j)*X(j,k)", *tensors[:2]).startswith(
+        "gnarl: x(i)=A(i,j)*X(j,k): tensor "
     )
     model = ("sam_fp32", MODEL, *tensors)
     allowed = "must be 1, 2 to 16, or a product of two such numbers up to 64"

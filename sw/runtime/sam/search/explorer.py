@@ -14,7 +14,7 @@ from gnarl.hw.sam.value_shape import BLOCK_WORDS
 from gnarl.sw.compiler.sam.fuse.association import associations, products
 from gnarl.sw.compiler.sam.fuse.choices import FUSIONS
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule, parse_schedule
-from gnarl.sw.compiler.sam.workload import SamModel
+from gnarl.sw.compiler.sam.workload import SamModel, SamWorkload, as_model
 from gnarl.sw.runtime.sam.search.candidate import Candidate, Candidates
 from gnarl.sw.runtime.sam.search.regions import (
     best_orders,
@@ -59,8 +59,10 @@ class SamExplorer(Explorer):
         for count in words:
             if count not in BLOCK_WORDS:
                 raise WorkloadError(f"--words {count}: must be 1, {ALLOWED_WORDS}")
+        if isinstance(workload, SamWorkload):
+            workload = as_model(workload)
         if not isinstance(workload, SamModel):
-            raise WorkloadError("--search: an expression or a graph has none: must be a model")
+            raise WorkloadError("--search: a graph has none: must be a model or an expression")
         inputs: Mapping[str, Any] = workload.inputs
         if sparsities is not None:
             inputs = random_inputs(workload, sparsities)

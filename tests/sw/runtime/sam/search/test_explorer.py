@@ -214,11 +214,34 @@ def test_blocks_of_values_that_gain(device: Device) -> None:
         found(valued_model("y=A*A", {"A": 2.0}), device, (1,), (16,))
 
 
+def test_an_expression_is_a_model_of_one_statement(device: Device) -> None:
+    """Its schedules keep its formats, and an order that is given."""
+    rng = np.random.default_rng(4)
+    tensors = {"A": rng.integers(0, 4, (6, 9)), "B": rng.integers(0, 4, (9, 7))}
+    for options in ("", " -f=X:ss -f=B:ss:1,0 -s=reorder(i,j,k)", " -f=X:ss:1,0 -s=reorder(j,i,k)"):
+        source = (f"X(i,j)=A(i,k)*B(k,j){options}", tensors)
+        workload = device.workload(source)
+        alternatives = found(workload, device, (1, 2), (1, 4))
+        assert {each.values["lanes"] for each in alternatives} == {"1", "2"}
+        for each in alternatives:
+            schedule = parse_schedule(each.schedule, "found")
+            program = device.compile(workload, schedule=schedule)
+            result = device.run(program, workload.inputs)
+            assert device.verify(result).difference == ""
+            got = Tensor.from_result(result.outputs["X"]).to_dense()
+            np.testing.assert_array_equal(got, tensors["A"] @ tensors["B"])
+            assert result.cycles == each.estimate.cycles
+            if "reorder(i,j,k)" in options:
+                assert schedule.regions[0].order == ("i", "j", "k")
+
+
 def test_models_that_have_no_schedule(device: Device) -> None:
     tensors = whole_numbers(SHAPES)
     model = valued_model(CHAIN, tensors)
-    with pytest.raises(GnarlError, match="^--search: an expression or a graph has none: must be"):
-        found(device.workload(("x(i)=A(i,j)*b(j)", {"A": np.ones((2, 2)), "b": [1, 2]})), device)
+    for option in ("parallelize(i,2)", "block(j,2)"):
+        text = f"x(i)=A(i,j)*b(j) -s={option}"
+        with refused(f"x(i)=A(i,j)*b(j): -s={option}: schedules say so: must be left out"):
+            found(device.workload((text, {"A": np.ones((2, 2)), "b": [1, 2]})), device)
     with pytest.raises(WorkloadError, match="^tensor A is not given; the program has A, X, W$"):
         found(replace(model, inputs={}), device)
     with pytest.raises(WorkloadError, match="no order of loops fits|loop order"):
