@@ -38,12 +38,19 @@ def karate():
 
 def cora():
     """2,708 papers that cite each other, with 1,433 words that they have or have not."""
-    return model(read("cora_adjacency"), read("cora_features"), classes=7)
+    return graph("cora")
 
 
 def citeseer():
     """3,327 papers that cite each other, with 3,703 words that they have or have not."""
-    return model(read("citeseer_adjacency"), read("citeseer_features"), classes=6)
+    return graph("citeseer")
+
+
+def graph(name):
+    """A graph of the folder of workloads: NAME_adjacency.mtx, NAME_features.mtx and
+    NAME_labels.txt, a line with its class for each node."""
+    adjacency, features = read(f"{name}_adjacency.mtx"), read(f"{name}_features.mtx")
+    return model(adjacency, features, classes=len(set(read(f"{name}_labels.txt"))))
 
 
 def model(adjacency, features, classes, hidden=16):
@@ -77,11 +84,11 @@ def csr(matrix):
 
 
 def read(name):
-    """A Matrix Market file of the folder of workloads."""
+    """A Matrix Market file, or the lines of another one, of the folder of workloads."""
     folder = Path(os.environ.get("GNARL_WORKLOADS", "../shared/workloads"))
-    path = folder / "graph" / f"{name}.mtx"
+    path = folder / "graph" / name
     if not path.is_file():
         raise FileNotFoundError(
             f"{path} is not there: GNARL_WORKLOADS must name the folder of real workloads"
         )
-    return scipy.io.mmread(path)
+    return scipy.io.mmread(path) if path.suffix == ".mtx" else path.read_text().split()
