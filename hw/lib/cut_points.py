@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Module, Shape, Signal, Value, ValueLike
 
@@ -24,23 +23,54 @@ def registers_at(stages: int, depths: Sequence[int]) -> list[int]:
     """How many registers follow each step of a datapath.
 
     ``depths`` gives the steps' logic depths in any unit. One register is at the output; the
-    others, one a place, where they make the longest way between two registers shortest. What is
-    more than there are places goes to the output. O(2**len(depths)).
+    others, one a place, where they make the longest way between two registers shortest, then the
+    second longest and so on; of several choices, the one that comes first in order. What is more
+    than there are places goes to the output. Polynomial in len(depths).
     """
     last = len(depths) - 1
     inner = min(stages - 1, last)
-
-    def longest_ways(places: tuple[int, ...]) -> list[int]:
-        edges = [0, *(place + 1 for place in places), len(depths)]
-        ways = (sum(depths[a:b]) for a, b in zip(edges, edges[1:], strict=False))
-        return sorted(ways, reverse=True)
-
     counts = [0] * len(depths)
     if stages:
-        for place in min(combinations(range(last), inner), key=longest_ways):
+        for place in _Placing(depths).best(0, inner).places:
             counts[place] = 1
         counts[last] = stages - inner
     return counts
+
+
+class _Placed(NamedTuple):
+    """Steps with a register after some of them; ``ways`` between them, the longest first. The
+    least is the best."""
+
+    ways: list[int]
+    places: tuple[int, ...]
+
+
+class _Placing:
+    """Where registers go after some of the steps with these ``depths``."""
+
+    def __init__(self, depths: Sequence[int]) -> None:
+        self._depths = depths
+        self._known: dict[tuple[int, int], _Placed] = {}
+
+    def best(self, begin: int, registers: int) -> _Placed:
+        """The best of all choices for that many registers between the steps from ``begin`` on.
+
+        Whatever is the first way, the best rest makes the best whole: one more way in each of two
+        lists, which are in order, does not change which is less.
+        """
+        if (begin, registers) not in self._known:
+            self._known[begin, registers] = min(self._choices(begin, registers))
+        return self._known[begin, registers]
+
+    def _choices(self, begin: int, registers: int) -> Iterator[_Placed]:
+        """The best one for each place of the first register."""
+        if not registers:
+            yield _Placed([sum(self._depths[begin:])], ())
+            return
+        for place in range(begin, len(self._depths) - registers):
+            rest = self.best(place + 1, registers - 1)
+            way = sum(self._depths[begin : place + 1])
+            yield _Placed(sorted([way, *rest.ways], reverse=True), (place, *rest.places))
 
 
 class CutPoints:

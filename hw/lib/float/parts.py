@@ -138,6 +138,8 @@ def normalise(
     With the powers of two from the highest below len(magnitude) to 1, a magnitude that isn't zero
     ends with its top bit set: a leading-zero count and a shift in one.
     """
+    if not distances:
+        return magnitude, exponent
     shifts = []
     for distance in distances:
         is_empty = named(m, f"empty_{distance}", ~magnitude[-distance:].any())

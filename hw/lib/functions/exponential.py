@@ -17,18 +17,23 @@ from gnarl.hw.lib.functions.numerics import (
     unit_bits,
 )
 from gnarl.hw.lib.functions.steps import (
+    add,
     condense,
     is_beyond,
     look_up,
+    multiply,
     one,
     pending,
-    reduce,
     value_of,
     zero,
 )
+from gnarl.hw.lib.products import partial_products, sum_products
 
-EXP_DEPTHS = [8, 14, 8, 6, 12, 12, *FINISH_DEPTHS]
-SIGMOID_DEPTHS = [8, 14, 8, 6, 12, 12, 8, 6, 12, 12, 12, 12, *FINISH_DEPTHS]
+_POWER_DEPTHS = [8, 6, 8, 8, 6, 6, 6, 6]
+"""Up to the sum of the polynomial."""
+
+EXP_DEPTHS = [*_POWER_DEPTHS, 7, *FINISH_DEPTHS]
+SIGMOID_DEPTHS = [*_POWER_DEPTHS, 6, 8, 6, *[6] * 6, 6, 7, *FINISH_DEPTHS]
 
 
 class Power(NamedTuple):
@@ -54,8 +59,10 @@ def compute_exp(m: Module, format: FloatFormat, stages: int, bits: Value) -> Val
     exponent = s.power.whole + format.bias
     waiting = pending(m, format, exponent, Const(0), s.is_bypassed, s.bypass)
     s = cut(pending=waiting, terms=terms)
-    s = cut(pending=s.pending, terms=reduce(m, s.terms, "power"))
-    value = value_of(reduce(m, s.terms, "power"), format)
+    s = cut(pending=s.pending, terms=multiply(m, s.terms, "power"))
+    s = cut(pending=s.pending, terms=add(m, s.terms, "power"))
+    s = cut(pending=s.pending, terms=multiply(m, s.terms, "power"))
+    value = value_of(add(m, s.terms, "power"), format)
     s = cut(pending=s.pending, magnitude=condense(m, format, value, unit_bits(format)))
 
     return finish(m, cut, format, s.pending, s.magnitude)
@@ -77,8 +84,10 @@ def compute_sigmoid(m: Module, format: FloatFormat, stages: int, bits: Value) ->
     exponent = format.bias + Mux(s.sign, s.power.whole, 0)
     waiting = pending(m, format, exponent, Const(0), s.is_bypassed, s.bypass)
     s = cut(pending=waiting, sign=s.sign, whole=s.power.whole, terms=terms)
-    s = cut(pending=s.pending, sign=s.sign, whole=s.whole, terms=reduce(m, s.terms, "power"))
-    significand = value_of(reduce(m, s.terms, "power"), format)
+    s = cut(pending=s.pending, sign=s.sign, whole=s.whole, terms=multiply(m, s.terms, "power"))
+    s = cut(pending=s.pending, sign=s.sign, whole=s.whole, terms=add(m, s.terms, "power"))
+    s = cut(pending=s.pending, sign=s.sign, whole=s.whole, terms=multiply(m, s.terms, "power"))
+    significand = value_of(add(m, s.terms, "power"), format)
     s = cut(pending=s.pending, sign=s.sign, whole=s.whole, significand=significand)
 
     # u as a position; 1 itself counts as the last one.
@@ -91,12 +100,16 @@ def compute_sigmoid(m: Module, format: FloatFormat, stages: int, bits: Value) ->
 
     terms = look_up(m, logistic_table(format), None, s.position, "logistic")
     s = cut(pending=s.pending, factor=s.factor, terms=terms)
-    s = cut(pending=s.pending, factor=s.factor, terms=reduce(m, s.terms, "logistic"))
-    s = cut(pending=s.pending, factor=s.factor, terms=reduce(m, s.terms, "logistic"))
-    value = value_of(reduce(m, s.terms, "logistic"), format)
+    s = cut(pending=s.pending, factor=s.factor, terms=multiply(m, s.terms, "logistic"))
+    s = cut(pending=s.pending, factor=s.factor, terms=add(m, s.terms, "logistic"))
+    s = cut(pending=s.pending, factor=s.factor, terms=multiply(m, s.terms, "logistic"))
+    s = cut(pending=s.pending, factor=s.factor, terms=add(m, s.terms, "logistic"))
+    s = cut(pending=s.pending, factor=s.factor, terms=multiply(m, s.terms, "logistic"))
+    value = value_of(add(m, s.terms, "logistic"), format)
     s = cut(pending=s.pending, factor=s.factor, value=value)
 
-    magnitude = condense(m, format, s.factor * s.value, 2 * unit)
+    s = cut(pending=s.pending, product=partial_products(m, s.factor, s.value, "product"))
+    magnitude = condense(m, format, sum_products(m, s.product, "product"), 2 * unit)
     s = cut(pending=s.pending, magnitude=magnitude)
 
     return finish(m, cut, format, s.pending, s.magnitude)
@@ -115,7 +128,7 @@ def _to_power_of_two(
     """``power``, of which 2 is e to the magnitude of x, or to minus that where ``is_negative``.
 
     With the ``sign`` of x; and where x is NaN or beyond the reach, ``is_bypassed``, and ``bypass``
-    in place of the result, which is the ``limit`` beyond. Goes through three cut points.
+    in place of the result, which is the ``limit`` beyond. Goes through four cut points.
     """
     numbers = exponential(format)
     s = cut(
@@ -133,7 +146,16 @@ def _to_power_of_two(
         sign=s.sign,
         is_negative=s.is_negative,
         exponent=s.exponent,
-        product=named(m, "product", s.significand * Const(numbers.factor)),
+        product=partial_products(m, s.significand, Const(numbers.factor), "product"),
+    )
+
+    s = cut(
+        is_bypassed=s.is_bypassed,
+        bypass=s.bypass,
+        sign=s.sign,
+        is_negative=s.is_negative,
+        exponent=s.exponent,
+        product=sum_products(m, s.product, "product"),
     )
 
     magnitude = _fixed(m, format, numbers, s.product, s.exponent)

@@ -11,17 +11,19 @@ from gnarl.hw.lib.formats import FloatFormat
 from gnarl.hw.lib.functions.exponential import split
 from gnarl.hw.lib.functions.numerics import Tail, position_bits, tail, unit_bits
 from gnarl.hw.lib.functions.steps import (
+    add,
     condense,
     is_beyond,
     locate,
     look_up,
+    multiply,
     pending,
-    reduce,
     value_of,
     zero,
 )
+from gnarl.hw.lib.products import partial_products, sum_products
 
-GELU_DEPTHS = [10, 12, 14, 8, 6, 12, 12, 12, 8, 12, *FINISH_DEPTHS]
+GELU_DEPTHS = [10, *[6] * 4, 8, *[6] * 7, 8, 6, 7, *FINISH_DEPTHS]
 
 
 def compute_gelu(m: Module, format: FloatFormat, stages: int, bits: Value) -> Value:
@@ -47,41 +49,60 @@ def compute_gelu(m: Module, format: FloatFormat, stages: int, bits: Value) -> Va
     )
     s = cut(pending=result, significand=x.significand, place=place)
 
-    square = named(m, "square", s.significand * s.significand)
     s = cut(
         pending=s.pending,
         significand=s.significand,
         piece=s.place.piece,
-        square=square[_unused(format, numbers) :],
+        square=partial_products(m, s.significand, s.significand, "square"),
         ratio=look_up(m, numbers.ratio, s.place.piece, s.place.position, "ratio"),
+    )
+    square = sum_products(m, s.square, "square")[_unused(format, numbers) :]
+    multiplied = multiply(m, s.ratio, "ratio")
+    s = cut(
+        pending=s.pending, significand=s.significand, piece=s.piece, square=square, ratio=multiplied
+    )
+    product = partial_products(m, s.square, Const(numbers.factor), "product")
+    ratio = add(m, s.ratio, "ratio")
+    s = cut(
+        pending=s.pending, significand=s.significand, piece=s.piece, product=product, ratio=ratio
+    )
+    product = sum_products(m, s.product, "product")
+    multiplied = multiply(m, s.ratio, "ratio")
+    s = cut(
+        pending=s.pending,
+        significand=s.significand,
+        piece=s.piece,
+        product=product,
+        ratio=multiplied,
     )
 
     s = cut(
         pending=s.pending,
         significand=s.significand,
         piece=s.piece,
-        product=named(m, "product", s.square * Const(numbers.factor)),
-        ratio=reduce(m, s.ratio, "ratio"),
+        power=split(m, format, -_fixed(m, format, numbers, s.product, s.pending.exponent)),
+        ratio=add(m, s.ratio, "ratio"),
     )
-
-    power = split(m, format, -_fixed(m, format, numbers, s.product, s.pending.exponent))
+    whole = s.power.whole
     s = cut(
         pending=s.pending,
         significand=s.significand,
-        distance=named(m, "distance", (s.piece - power.whole)[: len(power.whole)]),
-        position=power.position,
-        ratio=reduce(m, s.ratio, "ratio"),
+        distance=named(m, "distance", (s.piece - whole)[: len(whole)]),
+        power=look_up(m, numbers.power, None, s.power.position, "power"),
+        ratio=multiply(m, s.ratio, "ratio"),
     )
 
     def carried() -> dict[str, Any]:
         return {"pending": s.pending, "significand": s.significand, "distance": s.distance}
 
-    ratio = value_of(reduce(m, s.ratio, "ratio"), format)
-    s = cut(**carried(), ratio=ratio, power=look_up(m, numbers.power, None, s.position, "power"))
-    s = cut(**carried(), ratio=s.ratio, power=reduce(m, s.power, "power"))
-    s = cut(**carried(), ratio=s.ratio, power=value_of(reduce(m, s.power, "power"), format))
-    tail_bits = (s.ratio * s.power)[unit : 2 * unit + 1]
-    s = cut(**carried(), tail=named(m, "tail", tail_bits))
+    ratio = value_of(add(m, s.ratio, "ratio"), format)
+    s = cut(**carried(), ratio=ratio, power=multiply(m, s.power, "power"))
+    s = cut(**carried(), ratio=s.ratio, power=add(m, s.power, "power"))
+    s = cut(**carried(), ratio=s.ratio, power=multiply(m, s.power, "power"))
+    s = cut(**carried(), ratio=s.ratio, power=value_of(add(m, s.power, "power"), format))
+    s = cut(**carried(), tail=partial_products(m, s.ratio, s.power, "tail"))
+    tail_bits = sum_products(m, s.tail, "tail")[unit : 2 * unit + 1]
+    s = cut(**carried(), tail=tail_bits)
 
     places = at_most(s.distance, (unit + 1).bit_length())
     share = named(m, "share", ((1 << unit) - (s.tail >> places))[: unit + 1])
@@ -97,7 +118,9 @@ def compute_gelu(m: Module, format: FloatFormat, stages: int, bits: Value) -> Va
         factor=named(m, "factor", Mux(s.pending.sign, s.tail, share)),
     )
 
-    magnitude = condense(m, format, s.significand * s.factor, unit + format.fraction)
+    s = cut(pending=s.pending, product=partial_products(m, s.significand, s.factor, "result"))
+    product = sum_products(m, s.product, "result")
+    magnitude = condense(m, format, product, unit + format.fraction)
     s = cut(pending=s.pending, magnitude=magnitude)
 
     return finish(m, cut, format, s.pending, s.magnitude)

@@ -15,9 +15,10 @@ from gnarl.hw.lib.float.parts import (
 )
 from gnarl.hw.lib.formats import FloatFormat
 from gnarl.hw.lib.functions.numerics import logarithm, position_bits, unit_bits
-from gnarl.hw.lib.functions.steps import condense, look_up, magnitude_bits, reduce, value_of
+from gnarl.hw.lib.functions.steps import add, condense, look_up, magnitude_bits, multiply, value_of
+from gnarl.hw.lib.products import partial_products, sum_products
 
-LOG_DEPTHS = [8, 10, 8, 12, 12, 12, 12, 8, *FINISH_DEPTHS]
+LOG_DEPTHS = [8, 7, 6, 8, *[6] * 8, 8, *FINISH_DEPTHS]
 
 
 def compute_log(m: Module, format: FloatFormat, stages: int, bits: Value) -> Value:
@@ -47,7 +48,18 @@ def compute_log(m: Module, format: FloatFormat, stages: int, bits: Value) -> Val
     )
 
     distances = [1 << i for i in reversed(range(F.bit_length()))]
-    magnitude, exponent = normalise(m, s.magnitude, s.exponent, distances)
+    wide = len(distances) // 2
+    magnitude, exponent = normalise(m, s.magnitude, s.exponent, distances[:wide])
+    s = cut(
+        is_bypassed=s.is_bypassed,
+        bypass=s.bypass,
+        is_near=s.is_near,
+        fraction=s.fraction,
+        magnitude=magnitude,
+        exponent=exponent,
+    )
+
+    magnitude, exponent = normalise(m, s.magnitude, s.exponent, distances[wide:])
     s = cut(
         is_bypassed=s.is_bypassed,
         bypass=s.bypass,
@@ -71,20 +83,34 @@ def compute_log(m: Module, format: FloatFormat, stages: int, bits: Value) -> Val
         terms=look_up(m, numbers.ratio, is_below, position, "ratio"),
     )
 
-    count = named(m, "count", Mux(s.power < 0, -s.power, s.power)[: _power_bits(format)])
     s = cut(
         pending=s.pending,
-        base=named(m, "base", count * Const(numbers.step)),
+        count=named(m, "count", Mux(s.power < 0, -s.power, s.power)[: _power_bits(format)]),
         is_sum=s.is_sum,
         factor=s.factor,
-        terms=reduce(m, s.terms, "ratio"),
+        terms=multiply(m, s.terms, "ratio"),
     )
-    terms = reduce(m, s.terms, "ratio")
+    s = cut(
+        pending=s.pending,
+        base=partial_products(m, s.count, Const(numbers.step), "base"),
+        is_sum=s.is_sum,
+        factor=s.factor,
+        terms=add(m, s.terms, "ratio"),
+    )
+    base = sum_products(m, s.base, "base")
+    multiplied = multiply(m, s.terms, "ratio")
+    s = cut(pending=s.pending, base=base, is_sum=s.is_sum, factor=s.factor, terms=multiplied)
+    terms = add(m, s.terms, "ratio")
     s = cut(pending=s.pending, base=s.base, is_sum=s.is_sum, factor=s.factor, terms=terms)
-    ratio = value_of(reduce(m, s.terms, "ratio"), format)
+    multiplied = multiply(m, s.terms, "ratio")
+    s = cut(pending=s.pending, base=s.base, is_sum=s.is_sum, factor=s.factor, terms=multiplied)
+    ratio = value_of(add(m, s.terms, "ratio"), format)
     s = cut(pending=s.pending, base=s.base, is_sum=s.is_sum, factor=s.factor, ratio=ratio)
+
+    products = partial_products(m, s.factor, s.ratio, "product")
+    s = cut(pending=s.pending, base=s.base, is_sum=s.is_sum, product=products)
     cut_off = F + 1 + unit_bits(format) - numbers.point
-    product = named(m, "product", (s.factor * s.ratio)[cut_off:])
+    product = sum_products(m, s.product, "product")[cut_off:]
     s = cut(pending=s.pending, base=s.base, is_sum=s.is_sum, product=product)
     total = named(m, "total", Mux(s.is_sum, s.base + s.product, s.base - s.product))
     magnitude = condense(m, format, total, numbers.point, numbers.whole_bits)

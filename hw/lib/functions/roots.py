@@ -19,10 +19,11 @@ from gnarl.hw.lib.float.parts import (
 )
 from gnarl.hw.lib.formats import FloatFormat
 from gnarl.hw.lib.functions.numerics import position_bits, reciprocal_table, sqrt_table, unit_bits
-from gnarl.hw.lib.functions.steps import look_up, reduce, value_of, zero
+from gnarl.hw.lib.functions.steps import add, look_up, multiply, value_of, zero
+from gnarl.hw.lib.products import partial_products, sum_of
 
-RECIPROCAL_DEPTHS = [6, 8, 6, 12, 12, 12, 8, *FINISH_DEPTHS]
-SQRT_DEPTHS = [6, 8, 6, 12, 12, 12, 8, *FINISH_DEPTHS]
+RECIPROCAL_DEPTHS = [6, 6, 6, 6, *[6] * 6, 8, *FINISH_DEPTHS]
+SQRT_DEPTHS = RECIPROCAL_DEPTHS
 
 
 def compute_reciprocal(m: Module, format: FloatFormat, stages: int, bits: Value) -> Value:
@@ -41,21 +42,30 @@ def compute_reciprocal(m: Module, format: FloatFormat, stages: int, bits: Value)
     )
     s = cut(pending=result, significand=x.significand)
 
-    significand, biased = normalise(m, s.significand, s.pending.exponent, _distances(F + 1))
+    wide, narrow = _distances(F + 1)
+    significand, biased = normalise(m, s.significand, s.pending.exponent, wide)
+    s = cut(pending=s.pending._replace(exponent=biased), significand=significand)
+    significand, biased = normalise(m, s.significand, s.pending.exponent, narrow)
     exponent = as_exponent(m, format, 2 * format.bias - 1 - biased, F + 4)
     s = cut(pending=s.pending._replace(exponent=exponent), significand=significand)
 
     terms = look_up(m, table, None, _position(format, s.significand), "reciprocal")
     s = cut(pending=s.pending, significand=s.significand, terms=terms)
-    terms = reduce(m, s.terms, "reciprocal")
+    multiplied = multiply(m, s.terms, "reciprocal")
+    s = cut(pending=s.pending, significand=s.significand, terms=multiplied)
+    terms = add(m, s.terms, "reciprocal")
     s = cut(pending=s.pending, significand=s.significand, terms=terms)
-    value = value_of(reduce(m, s.terms, "reciprocal"), format)
+    multiplied = multiply(m, s.terms, "reciprocal")
+    s = cut(pending=s.pending, significand=s.significand, terms=multiplied)
+    value = value_of(add(m, s.terms, "reciprocal"), format)
     quotient = named(m, "quotient", value[unit_bits(format) - (F + 2) :][: F + 3])
     s = cut(pending=s.pending, significand=s.significand, quotient=quotient)
 
+    product = partial_products(m, s.quotient, s.significand, "product")
+    s = cut(pending=s.pending, significand=s.significand, quotient=s.quotient, product=product)
+
     # 2**(2F + 2) - quotient * significand, of which the lowest F + 3 bits say everything.
-    product = named(m, "product", s.quotient * s.significand)
-    remainder = named(m, "remainder", (-product)[: F + 3].as_signed())
+    remainder = named(m, "remainder", (-sum_of(s.product))[: F + 3].as_signed())
     s = cut(pending=s.pending, significand=s.significand, quotient=s.quotient, remainder=remainder)
 
     is_low = named(m, "is_low", s.remainder >= s.significand)
@@ -84,7 +94,10 @@ def compute_sqrt(m: Module, format: FloatFormat, stages: int, bits: Value) -> Va
     )
     s = cut(pending=result, significand=x.significand)
 
-    significand, biased = normalise(m, s.significand, s.pending.exponent, _distances(F + 1))
+    wide, narrow = _distances(F + 1)
+    significand, biased = normalise(m, s.significand, s.pending.exponent, wide)
+    s = cut(pending=s.pending._replace(exponent=biased), significand=significand)
+    significand, biased = normalise(m, s.significand, s.pending.exponent, narrow)
     power = named(m, "power", biased - format.bias)
     exponent = as_exponent(m, format, power.shift_right(1) + format.bias - 1, F + 4)
     s = cut(pending=s.pending._replace(exponent=exponent), significand=significand, is_odd=power[0])
@@ -96,14 +109,18 @@ def compute_sqrt(m: Module, format: FloatFormat, stages: int, bits: Value) -> Va
     s = cut(
         pending=s.pending,
         radicand=named(m, "radicand", radicand[: F + 6]),
-        terms=reduce(m, s.terms, "sqrt"),
+        terms=multiply(m, s.terms, "sqrt"),
     )
-    value = value_of(reduce(m, s.terms, "sqrt"), format)
+    s = cut(pending=s.pending, radicand=s.radicand, terms=add(m, s.terms, "sqrt"))
+    s = cut(pending=s.pending, radicand=s.radicand, terms=multiply(m, s.terms, "sqrt"))
+    value = value_of(add(m, s.terms, "sqrt"), format)
     root = named(m, "root", value[unit_bits(format) - (F + 1) :][: F + 3])
     s = cut(pending=s.pending, radicand=s.radicand, root=root)
 
-    square = named(m, "square", s.root * s.root)
-    remainder = named(m, "remainder", (s.radicand - square)[: F + 6].as_signed())
+    square = partial_products(m, s.root, s.root, "square")
+    s = cut(pending=s.pending, root=s.root, radicand=s.radicand, square=square)
+
+    remainder = named(m, "remainder", (s.radicand - sum_of(s.square))[: F + 6].as_signed())
     s = cut(pending=s.pending, root=s.root, remainder=remainder)
 
     # (root + 1)**2 is the square + 2 * root + 1, and (root - 1)**2 is it - 2 * root + 1.
@@ -125,6 +142,7 @@ def _position(format: FloatFormat, significand: Value) -> Value:
     return Cat(Const(0, position_bits(format) - format.fraction), significand[:-1])
 
 
-def _distances(bits: int) -> list[int]:
-    """How far ``normalise`` shifts, for that many bits."""
-    return [1 << i for i in reversed(range((bits - 1).bit_length()))]
+def _distances(bits: int) -> tuple[list[int], list[int]]:
+    """How far ``normalise`` shifts, for that many bits, in two steps that take as long."""
+    distances = [1 << i for i in reversed(range((bits - 1).bit_length()))]
+    return distances[:2], distances[2:]

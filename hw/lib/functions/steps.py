@@ -11,6 +11,7 @@ from gnarl.hw.lib.float.parts import Operand, Pending, at_most, exponent_bits
 from gnarl.hw.lib.formats import FloatFormat
 from gnarl.hw.lib.functions.numerics import position_bits, unit_bits
 from gnarl.hw.lib.functions.tables import Table
+from gnarl.hw.lib.products import partial_products, product_shape, sum_of
 
 
 class Terms(NamedTuple):
@@ -44,12 +45,31 @@ def look_up(m: Module, table: Table, piece: Value | None, position: Value, name:
     return Terms(_group(fields), position[:split])
 
 
-def reduce(m: Module, terms: Terms, name: str) -> Terms:
-    """One multiplication of Horner's scheme: takes away the last coefficient."""
-    *before, below, last = terms.coefficients
-    product = named(m, f"{name}_product_{len(before)}", last * terms.t)
-    total = named(m, f"{name}_sum_{len(before)}", below + product.shift_right(len(terms.t)))
-    return Terms(_group([*before, total]), terms.t)
+class Multiplied(NamedTuple):
+    """A polynomial whose last coefficient times t, ``product``, is still to be added to the one
+    before, as numbers whose sum it is."""
+
+    coefficients: Any
+    product: list[Value]
+    t: Value
+
+
+def multiply(m: Module, terms: Terms, name: str) -> Multiplied:
+    """The multiplication of a step of Horner's scheme, which takes away the last coefficient."""
+    *before, last = terms.coefficients
+    product = partial_products(m, last, terms.t, f"{name}_product_{len(before) - 1}")
+    return Multiplied(_group(before), product, terms.t)
+
+
+def add(m: Module, multiplied: Multiplied, name: str) -> Terms:
+    """The addition of a step of Horner's scheme."""
+    *before, below = multiplied.coefficients
+    product, t = multiplied.product, multiplied.t
+    of_product = product_shape(product)
+    whole = Const(0, Shape(of_product.width - len(t), of_product.signed))
+    total = sum_of([*product, below.shift_left(len(t))]).shift_right(len(t))
+    shape = (below + whole).shape()
+    return Terms(_group([*before, named(m, f"{name}_sum_{len(before)}", total, shape)]), t)
 
 
 def value_of(terms: Terms, format: FloatFormat) -> Value:

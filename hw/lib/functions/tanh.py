@@ -8,17 +8,19 @@ from gnarl.hw.lib.float.parts import FINISH_DEPTHS, decode, finish
 from gnarl.hw.lib.formats import FloatFormat
 from gnarl.hw.lib.functions.numerics import tangent, unit_bits
 from gnarl.hw.lib.functions.steps import (
+    add,
     condense,
     is_beyond,
     locate,
     look_up,
+    multiply,
     one,
     pending,
-    reduce,
     value_of,
 )
+from gnarl.hw.lib.products import partial_products, sum_products
 
-TANH_DEPTHS = [10, 6, 12, 12, 12, 12, *FINISH_DEPTHS]
+TANH_DEPTHS = [10, 6, *[6] * 6, 6, 7, *FINISH_DEPTHS]
 
 
 def compute_tanh(m: Module, format: FloatFormat, stages: int, bits: Value) -> Value:
@@ -42,12 +44,17 @@ def compute_tanh(m: Module, format: FloatFormat, stages: int, bits: Value) -> Va
 
     terms = look_up(m, numbers.table, s.place.piece, s.place.position, "tangent")
     s = cut(pending=s.pending, factor=s.factor, terms=terms)
-    s = cut(pending=s.pending, factor=s.factor, terms=reduce(m, s.terms, "tangent"))
-    s = cut(pending=s.pending, factor=s.factor, terms=reduce(m, s.terms, "tangent"))
-    value = value_of(reduce(m, s.terms, "tangent"), format)
+    s = cut(pending=s.pending, factor=s.factor, terms=multiply(m, s.terms, "tangent"))
+    s = cut(pending=s.pending, factor=s.factor, terms=add(m, s.terms, "tangent"))
+    s = cut(pending=s.pending, factor=s.factor, terms=multiply(m, s.terms, "tangent"))
+    s = cut(pending=s.pending, factor=s.factor, terms=add(m, s.terms, "tangent"))
+    s = cut(pending=s.pending, factor=s.factor, terms=multiply(m, s.terms, "tangent"))
+    value = value_of(add(m, s.terms, "tangent"), format)
     s = cut(pending=s.pending, factor=s.factor, value=value)
 
-    magnitude = condense(m, format, s.factor * s.value, unit + format.fraction)
+    s = cut(pending=s.pending, product=partial_products(m, s.factor, s.value, "product"))
+    product = sum_products(m, s.product, "product")
+    magnitude = condense(m, format, product, unit + format.fraction)
     s = cut(pending=s.pending, magnitude=magnitude)
 
     return finish(m, cut, format, s.pending, s.magnitude)

@@ -17,8 +17,8 @@ class Lookahead(wiring.Component):
 
     Parameters: ``shape`` of payloads.
 
-    Members: ``i`` in; ``head``, ``following`` out. ``following`` may be taken together with
-    ``head`` only.
+    Members: ``i`` in; ``head``, ``following`` out; ``is_held`` out: ``head`` came in an earlier
+    cycle. ``following`` may be taken together with ``head`` only.
     """
 
     def __init__(self, shape: ShapeLike) -> None:
@@ -27,6 +27,7 @@ class Lookahead(wiring.Component):
                 "i": In(stream.Signature(shape)),
                 "head": Out(stream.Signature(shape)),
                 "following": Out(stream.Signature(shape)),
+                "is_held": Out(1),
             }
         )
 
@@ -41,6 +42,7 @@ class Lookahead(wiring.Component):
             following.valid.eq(held & i.valid),
             following.payload.eq(i.payload),
             i.ready.eq(~held | head.ready),
+            self.is_held.eq(held),
         ]
         with m.If(i.valid & i.ready):
             m.d.sync += item.eq(i.payload)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.instanced import Instanced
 from gnarl.hw.lib.stream.bypass_queue import BypassQueue
-from gnarl.hw.lib.stream.lookahead import look_ahead
 from gnarl.hw.lib.stream.memory_ports import ReadPort
 from gnarl.hw.sam.block_types import BITVECTOR_BITS
 from gnarl.hw.sam.blocks.lookups.fiber_end import give_end
+from gnarl.hw.sam.blocks.lookups.fiber_rows import FiberRows
 from gnarl.hw.sam.step import TokenStep
 from gnarl.hw.sam.token import LEVEL_BITS, Kind, token_layout, token_stream
 
@@ -27,7 +27,7 @@ class BitvectorLookup(Instanced):
     ``in_flight``, most reads under way. Raises ``ValueError`` for another width.
 
     Members: ``ref`` in; ``words`` in, the same during a run; ``out_bv``, ``out_ref`` out;
-    ``mem_bv``, a ``ReadPort``; ``fault`` out: a row beyond the array.
+    ``mem_bv``, a ``ReadPort``; ``fault`` out: a row beyond the array was asked for.
     """
 
     def __init__(self, width: int, array_words: int, in_flight: int = 8) -> None:
@@ -36,7 +36,6 @@ class BitvectorLookup(Instanced):
                 f"index_bits = {width}: must be {BITVECTOR_BITS} for a bitvector level, whose rows "
                 "hold its words"
             )
-        self._width = width
         self._array_words = array_words
         self._in_flight = in_flight
         super().__init__(
@@ -52,35 +51,26 @@ class BitvectorLookup(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        ref, following = look_ahead(m, self.ref)
+        rows = FiberRows(m, self.ref, self.words)
         m.submodules.asked = asked = BypassQueue(token_layout(LEVEL_BITS), self._in_flight)
-        self._request(m, ref, following, asked.i)
+        self._request(m, rows, asked.i)
         self._answer(m, asked.o)
         return m
 
-    def _request(self, m: Module, ref: Any, following: Any, asked: Any) -> None:
+    def _request(self, m: Module, rows: FiberRows, asked: Any) -> None:
         """Reads rows, and says in ``asked`` what is to come of what was read and of stops."""
-        address = self.mem_bv.address
+        address, ref, following = self.mem_bv.address, rows.ref, rows.following
         step = TokenStep(m, inputs=[ref, following], outputs=[address, asked])
-        number, next_row = Signal(self._width), Signal(self._width)
-        first, row = Signal(self._width), Signal(self._width)
-        m.d.comb += [
-            first.eq(ref.payload.payload * self.words),
-            row.eq(Mux(number == 0, first, next_row)),
-        ]
-        is_there = (ref.payload.kind == Kind.DATA) & (number != self.words)
-
         with m.If(ref.valid):
-            with m.If(is_there & (row >= self._array_words)):
-                m.d.comb += self.fault.eq(1)
-            with m.Elif(is_there):
-                step.send(address, row)
+            with m.If(rows.is_there):
+                step.send(address, rows.row)
                 step.give(asked, Kind.DATA)
                 step.ready()
             with m.Else():
                 give_end(m, step, ref, following, asked)
-        with m.If(step.done):
-            m.d.sync += [number.eq(Mux(is_there, number + 1, 0)), next_row.eq(row + 1)]
+        rows.advance(step)
+        # Of rows that were asked for: a comparison would be too much behind the multiplication.
+        m.d.comb += self.fault.eq((rows.number != 0) & (rows.end > self._array_words))
 
     def _answer(self, m: Module, asked: Any) -> None:
         row = self.mem_bv.data

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.instanced import Instanced
-from gnarl.hw.lib.stream.lookahead import look_ahead
 from gnarl.hw.sam.blocks.lookups.fiber_end import give_end
+from gnarl.hw.sam.blocks.lookups.fiber_rows import FiberRows
 from gnarl.hw.sam.step import TokenStep
 from gnarl.hw.sam.token import Kind, token_stream
 
@@ -25,7 +25,6 @@ class DenseLookup(Instanced):
     """
 
     def __init__(self, width: int) -> None:
-        self._width = width
         super().__init__(
             {
                 "ref": In(token_stream(width)),
@@ -37,22 +36,15 @@ class DenseLookup(Instanced):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        ref, following = look_ahead(m, self.ref)
+        rows = FiberRows(m, self.ref, self.size)
+        ref, following = rows.ref, rows.following
         step = TokenStep(m, inputs=[ref, following], outputs=[self.out_crd, self.out_ref])
-
-        crd, next_ref = Signal(self._width), Signal(self._width)
-        first = Signal(self._width)
-        m.d.comb += first.eq(ref.payload.payload * self.size)
-        out_ref = Mux(crd == 0, first, next_ref)
-        is_there = (ref.payload.kind == Kind.DATA) & (crd != self.size)
-
         with m.If(ref.valid):
-            with m.If(is_there):
-                step.give(self.out_crd, Kind.DATA, crd)
-                step.give(self.out_ref, Kind.DATA, out_ref)
+            with m.If(rows.is_there):
+                step.give(self.out_crd, Kind.DATA, rows.number)
+                step.give(self.out_ref, Kind.DATA, rows.row)
                 step.ready()
             with m.Else():
                 give_end(m, step, ref, following, self.out_crd, self.out_ref)
-        with m.If(step.done):
-            m.d.sync += [crd.eq(Mux(is_there, crd + 1, 0)), next_ref.eq(out_ref + 1)]
+        rows.advance(step)
         return m

@@ -75,9 +75,10 @@ def test_any_nested_stream(data):
         assert got[name] == stream(fibers, depth + 1)
 
 
-def test_a_row_beyond_the_array_is_a_fault():
+@pytest.mark.parametrize("ref, words", [(2, 3), (1, 4), (6, 1), (0xFFFFFFFF, 1)])
+def test_a_row_beyond_the_array_is_a_fault(ref, words):
     with pytest.raises(AssertionError, match="fault in cycle"):
-        run(parse_stream("2 S0 D"), 3)
+        run(parse_stream(f"{ref} S0 D"), words)
 
 
 def test_words_need_their_width():
