@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.fuseflow_parts.decoder import head
+from bench.fuseflow_parts.lanes import LARGE
+from bench.lib.exact import is_exact
+from bench.lib.jobs import AT_ONCE
 from bench.lib.measurements import measure_exact
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
@@ -83,8 +86,7 @@ class Job:
         return Setting.of(self.configuration(), self.seed)
 
     def configuration(self) -> NamedConfiguration:
-        words = 1 << (20 if self.head in LONG else 16)
-        return load_configuration(CONFIG, (f"array_words={words}",))
+        return load_configuration(CONFIG, LARGE if self.head in LONG else ())
 
     def __str__(self) -> str:
         return f"{self.head}, {_shown(self.words)} words, {self.backend}"
@@ -113,7 +115,7 @@ def measure(job: Job) -> dict[str, float | int | bool]:
             "cycles": result.cycles,
             "bound": products // prod(job.words),
             "products": 2 * products / result.cycles,
-            "bit_exact": device.verify(result).bit_exact,
+            "bit_exact": is_exact(device, result),
         }
 
 
@@ -126,7 +128,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         runs += [(each, words, "model") for each in LONG for words in (ONE, (1, each.block))]
         runs.append((LONG[0], (LONG[0].block, LONG[0].block), "model"))
     jobs = [Job(*each, request.seed) for each in runs]
-    return measure_exact(BENCH, measure, jobs, METRICS, request)
+    return measure_exact(BENCH, measure, jobs, METRICS, request, processes=AT_ONCE)
 
 
 def tables(measured: Sequence[Record]) -> dict[str, Cells]:

@@ -88,10 +88,12 @@ def measure_exact(
     request: Request,
     *,
     resume: bool = False,
+    processes: int = 1,
 ) -> tuple[list[Record], bool]:
     """Records of all, kept as they are found; whether every result has the golden model's bits.
 
-    ``resume``: what this commit has measured before is not measured again.
+    ``resume``: what this commit has measured before is not measured again. ``processes`` as in
+    ``run_jobs``.
     """
     return measure_all(
         bench,
@@ -100,5 +102,6 @@ def measure_exact(
         metrics,
         console=request.console,
         right=lambda values: bool(values["bit_exact"]),
+        processes=processes,
         results=Results.begin(request.results, resume),
     )
