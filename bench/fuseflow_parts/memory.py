@@ -90,6 +90,10 @@ class Job:
     def setting(self) -> Setting:
         return Setting.of(self.configuration(), self.seed)
 
+    @property
+    def is_run(self) -> bool:
+        return (self.network, self.variant, self.memory) == RUN
+
     def configuration(self) -> NamedConfiguration:
         of_network = fusion.NETWORKS[self.network].overrides()
         return load_configuration(models.CONFIG, (*of_network, *OVERRIDES[self.memory]))
@@ -113,7 +117,7 @@ def measure(job: Job) -> dict[str, Any]:
             "cycles": None,
             "bit_exact": True,
         }
-        if (job.network, job.variant, job.memory) == RUN:
+        if job.is_run:
             result = device.run(program, workload.inputs)
             values["cycles"] = result.cycles
             values["bit_exact"] = is_exact(device, result)
@@ -128,7 +132,9 @@ def run(request: Request) -> tuple[list[Record], bool]:
         for variant in VARIANTS
         for memory in OVERRIDES
     ]
-    return measure_exact(BENCH, measure, jobs, METRICS, request, processes=AT_ONCE)
+    return measure_exact(
+        BENCH, measure, jobs, METRICS, request, processes=AT_ONCE, alone=lambda job: job.is_run
+    )
 
 
 def _there(request: Request) -> Iterator[str]:
