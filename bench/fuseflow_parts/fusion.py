@@ -34,7 +34,7 @@ from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_confi
 
 BENCH = "fuseflow.fusion"
 
-ROWS = 8_388_608
+WORDS = 8_388_608
 """Of each array."""
 
 BLOCK = 16
@@ -61,8 +61,7 @@ class Network:
         with dense features, and in its figure 12, whose decoders have blocks of 16. Empty: it does
         not say.
     array_words
-        rows of each array; those of blocks have as many words as others: a row of ``BLOCK`` words
-        is one.
+        of each array.
     rows
         of each launch that are simulated.
     most_cycles
@@ -78,7 +77,7 @@ class Network:
     arguments: tuple[int, ...] = ()
     small: str = "small"
     paper: tuple[float, ...] = ()
-    array_words: int = ROWS
+    array_words: int = WORDS
     rows: int = DEFAULT_ROWS
     most_cycles: int = MOST_CYCLES_OF_ALL
     words: int = 1
@@ -104,7 +103,7 @@ NETWORKS = {
     "autoencoder": Network("autoencoder", "images", paper=(1.01, 1.94), run=(FULL,)),
     "decoder": Network("decoder", "model", _QUARTER, paper=(1.75, 2.70), rows=32),
     "decoder in blocks": Network(
-        "decoder", "model", _QUARTER, "small", (1.75, 2.70), 524_288, 16, words=BLOCK
+        "decoder", "model", _QUARTER, paper=(1.75, 2.70), rows=16, words=BLOCK
     ),
 }
 MORE_NETWORKS = {
@@ -113,9 +112,7 @@ MORE_NETWORKS = {
     "autoencoder of 262,144": Network(
         "autoencoder", "model", (262_144, 512, IMAGES), "small", (1.01, 1.94), 1 << 26, 512, 1 << 30
     ),
-    "GPT-3 in blocks": Network(
-        "decoder", "model", _GPT3, "small", (1.75, 2.70), 4_194_304, 16, words=BLOCK
-    ),
+    "GPT-3 in blocks": Network("decoder", "model", _GPT3, paper=(1.75, 2.70), rows=16, words=BLOCK),
 }
 """Those that a full request has besides."""
 
