@@ -60,8 +60,8 @@ class Network:
         how many times as fast as unfused it is by layer and in full: in the paper's artefact, Cora
         with dense features, and in its figure 12, whose decoders have blocks of 16. Empty: it does
         not say.
-    array_words
-        of each array.
+    array_words, accumulator_words
+        of each array, and of each accumulator, where it is not the configuration's.
     rows
         of each launch that are simulated.
     most_cycles
@@ -78,6 +78,7 @@ class Network:
     small: str = "small"
     paper: tuple[float, ...] = ()
     array_words: int = WORDS
+    accumulator_words: int = 0
     rows: int = DEFAULT_ROWS
     most_cycles: int = MOST_CYCLES_OF_ALL
     words: int = 1
@@ -90,7 +91,10 @@ class Network:
 
     def overrides(self) -> tuple[str, ...]:
         """Of the configuration."""
-        return (f"array_words={self.array_words}",)
+        arrays = f"array_words={self.array_words}"
+        if not self.accumulator_words:
+            return (arrays,)
+        return arrays, f"accumulator_words={self.accumulator_words}"
 
 
 _QUARTER = (256, 192, 3, BLOCK)
@@ -110,7 +114,14 @@ MORE_NETWORKS = {
     "gcn, citeseer": Network("gcn", "citeseer", small="karate"),
     "graphsage, citeseer": Network("graphsage", "citeseer", small="karate"),
     "autoencoder of 262,144": Network(
-        "autoencoder", "model", (262_144, 512, IMAGES), "small", (1.01, 1.94), 1 << 26, 512, 1 << 30
+        "autoencoder",
+        "model",
+        (262_144, 512, IMAGES),
+        paper=(1.01, 1.94),
+        array_words=1 << 26,
+        accumulator_words=1 << 18,
+        rows=512,
+        most_cycles=1 << 30,
     ),
     "GPT-3 in blocks": Network("decoder", "model", _GPT3, paper=(1.75, 2.70), rows=16, words=BLOCK),
 }
