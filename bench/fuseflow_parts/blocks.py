@@ -44,7 +44,8 @@ class Head:
         return f"{self.length:,} in blocks of {self.block}"
 
 
-LONG = tuple(Head(1024, 64, block, 2) for block in (16, 32, 64))
+LONG = tuple(Head(1024, 64, block, 2) for block in (16, 64))
+MORE_LONG = (Head(1024, 64, 32, 2),)
 SHORT = Head(64, 16, 8, 1)
 ONE, ON_RTL = (1, 1), (1, 4)
 """Words along queries and keys of the short head on RTL."""
@@ -86,7 +87,7 @@ class Job:
         return Setting.of(self.configuration(), self.seed)
 
     def configuration(self) -> NamedConfiguration:
-        return load_configuration(CONFIG, LARGE if self.head in LONG else ())
+        return load_configuration(CONFIG, () if self.head == SHORT else LARGE)
 
     def __str__(self) -> str:
         return f"{self.head}, {_shown(self.words)} words, {self.backend}"
@@ -125,7 +126,8 @@ def run(request: Request) -> tuple[list[Record], bool]:
     if request.backend == "rtl":
         runs += [(SHORT, words, "rtl") for words in (ONE, ON_RTL)]
     if not request.quick:
-        runs += [(each, words, "model") for each in LONG for words in (ONE, (1, each.block))]
+        heads = request.cases(LONG, MORE_LONG)
+        runs += [(each, words, "model") for each in heads for words in (ONE, (1, each.block))]
         runs.append((LONG[0], (LONG[0].block, LONG[0].block), "model"))
     jobs = [Job(*each, request.seed) for each in runs]
     return measure_exact(BENCH, measure, jobs, METRICS, request, processes=AT_ONCE)

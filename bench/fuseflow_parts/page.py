@@ -106,6 +106,7 @@ INTROS = {
         "*Bound*: multiplications of a product over the words of a value, as each of the two "
         "products has one a cycle; *multiply-adds* are those of both. *8 × 8 words*: blocks along "
         "queries, too, so that a multiplication is an outer product.",
+        full="1,024 positions in blocks of 32",
     ),
     "fusion": Intro(
         "Dense features and intermediates",
