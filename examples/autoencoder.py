@@ -18,7 +18,7 @@ class Pruned(torch.nn.Module):
     def __init__(self, inputs, outputs):
         super().__init__()
         weights = torch.randn(inputs, outputs) / inputs**0.5
-        weights[weights.abs() < weights.abs().median()] = 0
+        weights[weights.abs() <= weights.abs().median()] = 0
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
             self.register_buffer("weights", weights.to_sparse_csr())

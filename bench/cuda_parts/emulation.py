@@ -3,7 +3,6 @@ load, blocks of the grid, and time of the thread mapping."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from bench.cuda_parts.measure import OURS, UNIFORM
 from bench.cuda_parts.models import models
 from bench.cuda_parts.traffic import traffic
 from bench.cuda_parts.uniform import uniform_schedules
+from bench.lib.jobs import AT_ONCE
 from bench.lib.measurements import measure_all
 from bench.lib.plots import bars, line_at, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
@@ -99,7 +99,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         _METRICS,
         console=request.console,
         right=itemgetter("bit_exact"),
-        processes=min(2, os.cpu_count() or 1),
+        processes=AT_ONCE,
         fresh=True,
         results=Results.begin(request.results, request.options["resume"]),
         deadline=request.options["deadline"],

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.fuseflow_parts.decoder import head
+from bench.fuseflow_parts.lanes import LARGE
+from bench.lib.exact import is_exact
+from bench.lib.jobs import AT_ONCE
 from bench.lib.measurements import measure_exact
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
@@ -41,7 +44,8 @@ class Head:
         return f"{self.length:,} in blocks of {self.block}"
 
 
-LONG = tuple(Head(1024, 64, block, 2) for block in (16, 32, 64))
+LONG = tuple(Head(1024, 64, block, 2) for block in (16, 64))
+MORE_LONG = (Head(1024, 64, 32, 2),)
 SHORT = Head(64, 16, 8, 1)
 ONE, ON_RTL = (1, 1), (1, 4)
 """Words along queries and keys of the short head on RTL."""
@@ -83,8 +87,7 @@ class Job:
         return Setting.of(self.configuration(), self.seed)
 
     def configuration(self) -> NamedConfiguration:
-        words = 1 << (20 if self.head in LONG else 16)
-        return load_configuration(CONFIG, (f"array_words={words}",))
+        return load_configuration(CONFIG, () if self.head == SHORT else LARGE)
 
     def __str__(self) -> str:
         return f"{self.head}, {_shown(self.words)} words, {self.backend}"
@@ -113,7 +116,7 @@ def measure(job: Job) -> dict[str, float | int | bool]:
             "cycles": result.cycles,
             "bound": products // prod(job.words),
             "products": 2 * products / result.cycles,
-            "bit_exact": device.verify(result).bit_exact,
+            "bit_exact": is_exact(device, result),
         }
 
 
@@ -123,10 +126,11 @@ def run(request: Request) -> tuple[list[Record], bool]:
     if request.backend == "rtl":
         runs += [(SHORT, words, "rtl") for words in (ONE, ON_RTL)]
     if not request.quick:
-        runs += [(each, words, "model") for each in LONG for words in (ONE, (1, each.block))]
+        heads = request.cases(LONG, MORE_LONG)
+        runs += [(each, words, "model") for each in heads for words in (ONE, (1, each.block))]
         runs.append((LONG[0], (LONG[0].block, LONG[0].block), "model"))
     jobs = [Job(*each, request.seed) for each in runs]
-    return measure_exact(BENCH, measure, jobs, METRICS, request)
+    return measure_exact(BENCH, measure, jobs, METRICS, request, processes=AT_ONCE)
 
 
 def tables(measured: Sequence[Record]) -> dict[str, Cells]:

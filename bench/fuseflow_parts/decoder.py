@@ -86,7 +86,7 @@ def head(
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures every length; whether all went well."""
     jobs = []
-    for length in LENGTHS[: 1 if request.quick else None]:
+    for length in request.cases(LENGTHS):
         for fuse in (NONE, FULL):
             jobs.append(Job(length, fuse, "model", request.seed))
             if request.backend == "rtl" and (length, fuse) == ON_RTL:

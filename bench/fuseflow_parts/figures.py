@@ -8,6 +8,7 @@ from bench.lib.records import Metric
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sam.estimate.estimate import Estimate
 from gnarl.sw.runtime.sam.figures import longest_stream
 
 METRICS = {
@@ -36,6 +37,12 @@ HEADER = {
 
 SHOWN = {"intensity": ".3f", "error": ".1e"}
 """How figures are shown that two places are too few for."""
+
+
+def estimated_streams(found: Estimate) -> dict[str, float | int]:
+    """``longest`` and ``distance`` of an estimate."""
+    longest = sum(each.longest_stream for each in found.launches)
+    return {"longest": longest, "distance": found.cycles / longest}
 
 
 def run_figures(device: Device, program: Program, result: Result[Any]) -> dict[str, float | int]:

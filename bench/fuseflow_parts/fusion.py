@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.fuseflow_parts import models
+from bench.fuseflow_parts import figures, models
 from bench.fuseflow_parts.variants import FULL, GCN, GRAPHSAGE, LAYER, NONE
+from bench.lib.exact import is_exact
+from bench.lib.jobs import AT_ONCE
 from bench.lib.measurements import measure_exact
 from bench.lib.plots import bars, save, subplots
 from bench.lib.records import ROOT, Metric, Record, Setting, rows
@@ -24,42 +26,108 @@ from gnarl.sw.compiler.sam.fuse.schedule import Schedule
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.runtime.report.report import intensity
 from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sam.estimate.estimate import MOST_CYCLES_OF_ALL, Estimate, estimate
 from gnarl.sw.runtime.sam.estimate.estimate import ROWS as DEFAULT_ROWS
-from gnarl.sw.runtime.sam.estimate.estimate import Estimate, estimate
 from gnarl.sw.runtime.sam.search.candidate import Candidates
 from gnarl.sw.runtime.sam.search.regions import with_blocks
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 BENCH = "fuseflow.fusion"
 
-OVERRIDES = ("array_words=8388608",)
-AUTOENCODER, DECODER, BLOCKED = "autoencoder", "decoder", "decoder in blocks"
+WORDS = 8_388_608
+"""Of each array."""
 
-POSITIONS, WIDTH, HEADS, BLOCK = 256, 192, 3, 16
-"""Of two decoders: a quarter of GPT-3 Small's, whose heads are 64 wide, too."""
+BLOCK = 16
+"""Positions of a block of a decoder's mask, and words of a value in blocks."""
 
-IN_BLOCKS = ("array_words=524288",)
-"""Arrays of blocks have as many words as the others: a row of ``BLOCK`` words is one."""
-
-ROWS = {DECODER: 32, BLOCKED: 16}
-"""Of each launch that are simulated, where they are fewer than usual."""
+IMAGES = 5
 
 SHARE = 0.5
 """Of the weights, which are pruned."""
 
 VARIANTS = (NONE, LAYER, FULL)
-RUN = ((GCN, LAYER), (AUTOENCODER, FULL))
-"""What is run besides, to be compared bit for bit."""
 
-PAPER = {
-    GCN: (1.63, 0.29),
-    GRAPHSAGE: (2.10, 0.48),
-    AUTOENCODER: (1.01, 1.94),
-    DECODER: (1.75, 2.70),
-    BLOCKED: (1.75, 2.70),
+
+@dataclass(frozen=True)
+class Network:
+    """What an example makes.
+
+    make, arguments
+        its function, and what this is given.
+    small
+        its function of a few small cases.
+    paper
+        how many times as fast as unfused it is by layer and in full: in the paper's artefact, Cora
+        with dense features, and in its figure 12, whose decoders have blocks of 16. Empty: it does
+        not say.
+    array_words, accumulator_words
+        of each array, and of each accumulator, where it is not the configuration's.
+    rows
+        of each launch that are simulated.
+    most_cycles
+        of a launch all of which must be simulated.
+    words
+        of values: of blocks, if there are several.
+    run
+        variants that are run besides, to be compared bit for bit.
+    """
+
+    example: str
+    make: str
+    arguments: tuple[int, ...] = ()
+    small: str = "small"
+    paper: tuple[float, ...] = ()
+    array_words: int = WORDS
+    accumulator_words: int = 0
+    rows: int = DEFAULT_ROWS
+    most_cycles: int = MOST_CYCLES_OF_ALL
+    words: int = 1
+    run: tuple[str, ...] = ()
+
+    @property
+    def data(self) -> str:
+        """The graph that must be there; "" for none."""
+        return self.make if self.example in (GCN, GRAPHSAGE) else ""
+
+    def overrides(self) -> tuple[str, ...]:
+        """Of the configuration."""
+        arrays = f"array_words={self.array_words}"
+        if not self.accumulator_words:
+            return (arrays,)
+        return arrays, f"accumulator_words={self.accumulator_words}"
+
+
+_QUARTER = (256, 192, 3, BLOCK)
+_GPT3 = (1024, 768, 12, BLOCK)
+"""Of two decoders: positions, width, heads, all 64 wide, and positions of a block."""
+
+NETWORKS = {
+    GCN: Network("gcn", "cora", small="karate", paper=(1.63, 0.29), run=(LAYER,)),
+    GRAPHSAGE: Network("graphsage", "cora", small="karate", paper=(2.10, 0.48)),
+    "autoencoder": Network("autoencoder", "images", paper=(1.01, 1.94), run=(FULL,)),
+    "decoder": Network("decoder", "model", _QUARTER, paper=(1.75, 2.70), rows=32),
+    "decoder in blocks": Network(
+        "decoder", "model", _QUARTER, paper=(1.75, 2.70), rows=16, words=BLOCK
+    ),
 }
-"""By layer and in full: of its artefact, Cora with dense features, and of its figure 12, whose
-decoders have blocks of 16."""
+MORE_NETWORKS = {
+    "gcn, citeseer": Network("gcn", "citeseer", small="karate", array_words=1 << 24),
+    "graphsage, citeseer": Network("graphsage", "citeseer", small="karate", array_words=1 << 24),
+    "autoencoder of 262,144": Network(
+        "autoencoder",
+        "model",
+        (262_144, 512, IMAGES),
+        paper=(1.01, 1.94),
+        array_words=1 << 26,
+        accumulator_words=1 << 18,
+        rows=512,
+        most_cycles=1 << 30,
+    ),
+    "GPT-3 in blocks": Network("decoder", "model", _GPT3, paper=(1.75, 2.70), rows=16, words=BLOCK),
+}
+"""Those that a full request has besides."""
+
+ALL_NETWORKS = {**NETWORKS, **MORE_NETWORKS}
 
 LEAST = 0.9
 """Of what fusion by layers can gain."""
@@ -69,6 +137,8 @@ METRICS = {
     "operations": Metric("", "none"),
     "bytes": Metric("bytes", "lower"),
     "intensity": Metric("operations/byte", "none"),
+    "longest": figures.METRICS["longest"],
+    "distance": figures.METRICS["distance"],
     "bound": Metric("", "none"),
     "cycles": Metric("cycles", "lower"),
     "bit_exact": Metric("", "higher"),
@@ -84,6 +154,8 @@ _HEADER = {
     "bytes": "bytes",
     "over_bytes": "× none",
     "intensity": "operations a byte",
+    "longest": figures.HEADER["longest"],
+    "distance": figures.HEADER["distance"],
     "cycles": "cycles, run",
 }
 
@@ -106,8 +178,11 @@ class Job:
         return Setting.of(self.configuration(), self.seed)
 
     def configuration(self) -> NamedConfiguration:
-        overrides = IN_BLOCKS if self.network == BLOCKED else OVERRIDES
-        return load_configuration(models.CONFIG, overrides)
+        return load_configuration(models.CONFIG, self.own.overrides())
+
+    @property
+    def own(self) -> Network:
+        return ALL_NETWORKS[self.network]
 
     def __str__(self) -> str:
         return f"{self.network}, {self.variant}"
@@ -117,24 +192,25 @@ def measure(job: Job) -> dict[str, Any]:
     """Values of ``METRICS``."""
     with Device(job.configuration(), "model") as device:
         workload = device.workload(source(job))
-        if job.network == BLOCKED:
+        if job.own.words > 1:
             found = _in_blocks(workload, job)
         else:
-            program = device.compile(workload, fuse=job.variant, schedule=pruned(job.network))
-            found = estimate(program, workload.inputs, ROWS.get(job.network, DEFAULT_ROWS))
+            program = device.compile(workload, fuse=job.variant, schedule=pruned(job.own))
+            found = estimate(program, workload.inputs, job.own.rows, job.own.most_cycles)
         values = {
             "estimate": found.cycles,
             "operations": found.operations,
             "bytes": found.bytes,
             "intensity": intensity(found.operations, found.bytes),
+            **figures.estimated_streams(found),
             "bound": _bound(workload, found) if job.variant == NONE else None,
             "cycles": None,
             "bit_exact": True,
         }
-        if (job.network, job.variant) in RUN:
+        if job.variant in job.own.run:
             result = device.run(program, workload.inputs)
             values["cycles"] = result.cycles
-            values["bit_exact"] = device.verify(result).bit_exact
+            values["bit_exact"] = is_exact(device, result)
     return values
 
 
@@ -143,8 +219,8 @@ def _in_blocks(workload: SamModel, job: Job) -> Estimate:
     gains most."""
     config = job.configuration().config
     assert isinstance(config, SamConfig)
-    candidates = Candidates(workload, config, workload.inputs, ROWS[BLOCKED])
-    made = with_blocks(candidates, candidates.candidate(fuse=job.variant), BLOCK)
+    candidates = Candidates(workload, config, workload.inputs, job.own.rows)
+    made = with_blocks(candidates, candidates.candidate(fuse=job.variant), job.own.words)
     assert made is not None
     return made.estimate
 
@@ -152,15 +228,14 @@ def _in_blocks(workload: SamModel, job: Job) -> Estimate:
 def source(job: Job) -> Any:
     """The model with its inputs, as a device reads it."""
     os.environ["GNARL_WORKLOADS"] = str(job.workloads.resolve())
-    name = DECODER if job.network == BLOCKED else job.network
-    example = runpy.run_path(f"{ROOT / 'examples' / f'{name}.py'}")
-    if job.network == AUTOENCODER:
-        return example["small" if job.quick else "images"]()
-    if job.network in (DECODER, BLOCKED):
-        return example["small"]() if job.quick else example["model"](POSITIONS, WIDTH, HEADS, BLOCK)
+    own = job.own
+    example = runpy.run_path(f"{ROOT / 'examples' / f'{own.example}.py'}")
+    made = example[own.small]() if job.quick else example[own.make](*own.arguments)
+    if not own.data:
+        return made
     import torch
 
-    module, (adjacency, features) = example["karate" if job.quick else "cora"]()
+    module, (adjacency, features) = made
     torch.manual_seed(job.seed)
     for layer in module.modules():
         if isinstance(layer, torch.nn.Linear):
@@ -169,12 +244,12 @@ def source(job: Job) -> Any:
     return module, (adjacency, torch.rand(features.shape))
 
 
-def pruned(network: str) -> Schedule | None:
+def pruned(network: Network) -> Schedule | None:
     """Weights stored without their zeros; an autoencoder's are so already, a decoder's dense."""
     layers = {GCN: ("conv1", "conv2"), GRAPHSAGE: ("self1", "neigh1", "self2", "neigh2")}
-    if network not in layers:
+    if network.example not in layers:
         return None
-    return Schedule(formats={f"{name}.weight": "ds:1,0" for name in layers[network]})
+    return Schedule(formats={f"{name}.weight": "ds:1,0" for name in layers[network.example]})
 
 
 def _bound(workload: SamModel, unfused: Estimate) -> float:
@@ -193,16 +268,25 @@ def run(request: Request) -> tuple[list[Record], bool]:
         for network in _there(request)
         for variant in VARIANTS
     ]
-    return measure_exact(BENCH, measure, jobs, METRICS, request)
+    return measure_exact(
+        BENCH,
+        measure,
+        jobs,
+        METRICS,
+        request,
+        processes=AT_ONCE,
+        alone=lambda job: job.network in MORE_NETWORKS or job.variant in job.own.run,
+    )
 
 
 def _there(request: Request) -> Iterator[str]:
-    is_there = (request.workloads / "graph" / "cora_adjacency.mtx").is_file()
-    for network in PAPER:
-        if network in (AUTOENCODER, DECODER, BLOCKED) or request.quick or is_there:
+    for network in request.cases([*NETWORKS], [*MORE_NETWORKS], quick=len(NETWORKS)):
+        data = ALL_NETWORKS[network].data
+        file = request.workloads / "graph" / f"{data}_adjacency.mtx"
+        if not data or request.quick or file.is_file():
             yield network
         else:
-            request.console.print(f"{BENCH}: cora is absent: skipped", style="yellow")
+            request.console.print(f"{BENCH}: {data} is absent: skipped", style="yellow")
 
 
 def tables(measured: Sequence[Record]) -> dict[str, Cells]:
@@ -227,20 +311,25 @@ def verdict(measured: Sequence[Record]) -> str:
     for network in dict.fromkeys(name for name, _ in table):
         none, layer, full = (table[network, each] for each in VARIANTS)
         gains = [none["estimate"] / each["estimate"] for each in (layer, full)]
-        wanted = PAPER[network]
-        is_ranked = sorted([1.0, *gains]).index(1.0) == sorted([1.0, *wanted]).index(1.0)
         share = gains[0] / none["bound"]
         lines.append(
-            f"{network}: times as fast as unfused, by layer {gains[0]:.2f}, in full "
-            f"{gains[1]:.2f} (paper {wanted[0]:.2f}, {wanted[1]:.2f}), ranked as there "
-            f"{mark(is_ranked)}; by layer {share:.0%} of what it can gain, {none['bound']:.2f}, at "
-            f"least {LEAST:.0%} {mark(share >= LEAST)}"
+            f"{network}: {gains_of(gains, ALL_NETWORKS[network].paper)}; by layer {share:.0%} of "
+            f"what it can gain, {none['bound']:.2f}, at least {LEAST:.0%} {mark(share >= LEAST)}"
         )
     ran = [row for row in table.values() if row["cycles"] is not None]
     worst = max((abs(row["estimate"] / row["cycles"] - 1) for row in ran), default=0.0)
     exact = sum(row["bit_exact"] for row in ran)
     lines.append(f"runs besides: {len(ran)}, bit-exact: {exact}; estimates within {worst:.2%}")
     return "\n".join(lines)
+
+
+def gains_of(gains: Sequence[float], paper: Sequence[float]) -> str:
+    """How many times as fast a network is by layer and in full, beside the paper, if it says."""
+    text = f"times as fast as unfused, by layer {gains[0]:.2f}, in full {gains[1]:.2f}"
+    if not paper:
+        return text
+    is_ranked = sorted([1.0, *gains]).index(1.0) == sorted([1.0, *paper]).index(1.0)
+    return f"{text} (paper {paper[0]:.2f}, {paper[1]:.2f}), ranked as there {mark(is_ranked)}"
 
 
 def draw(measured: Sequence[Record], path: Path) -> None:

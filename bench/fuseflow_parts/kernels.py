@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.fuseflow_parts import figures
 from bench.fuseflow_parts.attention import attention
 from bench.lib.jobs import Failure, run_jobs
 from bench.lib.plots import save, subplots
@@ -20,6 +21,7 @@ from bench.lib.tables import Cells
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.run.device import Device
+from gnarl.sw.runtime.sam.figures import longest_stream
 from gnarl.sw.runtime.target.configuration import load_configuration
 
 BENCH = "fuseflow.kernels"
@@ -35,6 +37,8 @@ METRICS = {
     "rtl": Metric("cycles", "lower"),
     "model": Metric("cycles", "none"),
     "difference": Metric("%", "none"),
+    "longest": figures.METRICS["longest"],
+    "distance": figures.METRICS["distance"],
     "error": Metric("", "lower"),
     "bit_exact": Metric("", "higher"),
 }
@@ -45,6 +49,8 @@ _HEADER = {
     "rtl": "cycles, RTL",
     "model": "cycles, model",
     "difference": "difference, %",
+    "longest": "longest stream",
+    "distance": figures.HEADER["distance"],
     "error": "error",
     "bit_exact": "bit-exact",
 }
@@ -100,11 +106,14 @@ def _kernels(device: Device, result: Result[Any]) -> list[tuple[str, int, dict[s
         own = _program_of(result.program, run.launch.name)
         tensors = {spec.name: known[spec.name] for spec in own.inputs}
         verification = device.target.executor.verify(own, tensors, run.finished.outputs)
+        assert run.finished.cycles is not None
+        longest = longest_stream(run.launch, run.finished.counters)
         rest: dict[str, Value] = {
+            "longest": longest,
+            "distance": run.finished.cycles / longest,
             "error": verification.max_rel_error,
             "bit_exact": verification.bit_exact,
         }
-        assert run.finished.cycles is not None
         kernels.append((run.launch.name, run.finished.cycles, rest))
         known |= run.finished.outputs
     return kernels
@@ -118,10 +127,7 @@ def _program_of(program: Program, name: str) -> Program:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures every kernel of all models; whether all went well."""
-    jobs = [
-        Job(model, request.backend == "rtl", request.seed)
-        for model in MODELS[: 1 if request.quick else None]
-    ]
+    jobs = [Job(model, request.backend == "rtl", request.seed) for model in request.cases(MODELS)]
     results = run_jobs(measure, jobs, title=BENCH, console=request.console)
     measured: list[Record] = []
     well = True

@@ -13,6 +13,8 @@ import scipy.io
 import scipy.sparse
 
 from bench.fuseflow_parts.decoder import BLOCK, head
+from bench.lib.exact import is_exact
+from bench.lib.jobs import AT_ONCE
 from bench.lib.measurements import measure_exact
 from bench.lib.plots import PALETTE, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
@@ -37,39 +39,53 @@ HEAD, LONG_HEAD = "attention of 64", "attention of 1,024"
 ATTENTIONS = {HEAD: (64, BLOCK, 1), LONG_HEAD: (1024, 64, 2)}
 """Positions, those of a block, and blocks that see all."""
 
-LANES = (1, 2, 4, 8, 16)
+LANES = (2, 4, 8, 16)
 ON_RTL = 4
+
+ONE = "none"
+"""The index of one lane."""
 
 
 @dataclass(frozen=True)
 class Loop:
     """A kernel of ``STATEMENTS`` or ``ATTENTIONS``, the indices whose coordinates are dealt, to how
-    many lanes, those of several loops together, and what they must gain by lanes at least."""
+    many lanes, those of several loops together, and what they must gain by lanes at least.
+
+    more
+        numbers of lanes that a full request has besides.
+    on_rtl, more_on_rtl
+        whether ``ON_RTL`` lanes run on RTL, too, or in a full request.
+    """
 
     kernel: str
     index: str
     lanes: Sequence[int] = LANES
     least: Mapping[int, float] = field(default_factory=dict)
-    on_rtl: bool = True
+    more: Sequence[int] = ()
+    on_rtl: bool = False
+    more_on_rtl: bool = False
 
 
 LOOPS = (
-    Loop("mat_sddmm", "i", on_rtl=False),
-    Loop("mat_sddmm", "j", least={4: 3.8}),
-    Loop("mat_sddmm", "ij", (1, 4, 16), {16: 15.0}, on_rtl=False),
-    Loop("mat_vecmul_ij", "i", on_rtl=False),
-    Loop("matmul_ijk", "j"),
-    Loop(PRODUCT, "i", least={4: 3.8}),
-    Loop(PRODUCT, "k"),
-    Loop(CORA, "i", least={4: 3.8}),
-    Loop(HEAD, "i"),
-    Loop(HEAD, "k", least={4: 3.8}),
-    Loop(LONG_HEAD, "i", (1, 4, 16, 64), {4: 3.8, 64: 56.0}, on_rtl=False),
-    Loop(LONG_HEAD, "k", (1, 2, 4, 8, 16), on_rtl=False),
-    Loop(LONG_HEAD, "ik", (1, 4, 16), {16: 15.0}, on_rtl=False),
+    Loop("mat_sddmm", "i"),
+    Loop("mat_sddmm", "j", least={4: 3.8}, more_on_rtl=True),
+    Loop("mat_sddmm", "ij", (4, 16), {16: 15.0}),
+    Loop("mat_vecmul_ij", "i"),
+    Loop("matmul_ijk", "j", more_on_rtl=True),
+    Loop(PRODUCT, "i", least={4: 3.8}, on_rtl=True),
+    Loop(PRODUCT, "k", more_on_rtl=True),
+    Loop(CORA, "i", least={4: 3.8}, on_rtl=True),
+    Loop(HEAD, "i", more_on_rtl=True),
+    Loop(HEAD, "k", least={4: 3.8}, on_rtl=True),
+    Loop(LONG_HEAD, "i", (4, 16, 64), {4: 3.8, 64: 56.0}),
+    Loop(LONG_HEAD, "k", (4,), more=(2, 8, 16)),
+    Loop(LONG_HEAD, "ik", (16,), {16: 15.0}, more=(4,)),
 )
+"""``PRODUCT`` and ``CORA`` by rows are one machine."""
 
 SIZE, INNER = 256, 64
+
+LARGE = ("array_words=1048576",)
 
 METRICS = {
     "cycles": Metric("", "lower"),
@@ -110,8 +126,8 @@ class Job:
         return Setting.of(self.configuration(), self.seed)
 
     def configuration(self) -> NamedConfiguration:
-        words = 1 << (20 if self.kernel in (CORA, LONG_HEAD) else 16)
-        return load_configuration(CONFIG, (f"array_words={words}",))
+        is_large = self.kernel in (PRODUCT, CORA, LONG_HEAD)
+        return load_configuration(CONFIG, LARGE if is_large else ())
 
     def __str__(self) -> str:
         return f"{self.kernel}, {self.index}, {self.lanes} lanes, {self.backend}"
@@ -120,7 +136,7 @@ class Job:
 def measure(job: Job) -> dict[str, float | int | bool]:
     """Values of ``METRICS``."""
     lanes = round(job.lanes ** (1 / len(job.index)))
-    dealt = tuple((index, lanes) for index in job.index if lanes > 1)
+    dealt = tuple((index, lanes) for index in job.index) if lanes > 1 else ()
     with Device(job.configuration(), job.backend) as device:
         if job.kernel in ATTENTIONS:
             length, block, first = ATTENTIONS[job.kernel]
@@ -139,7 +155,7 @@ def measure(job: Job) -> dict[str, float | int | bool]:
         return {
             "cycles": result.cycles,
             "imbalance": imbalance if isinstance(imbalance, float) else 1.0,
-            "bit_exact": device.verify(result).bit_exact,
+            "bit_exact": is_exact(device, result),
         }
 
 
@@ -182,7 +198,7 @@ def _heaviest_first(one: Any, other: Any) -> Any:
 
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures every loop with every number of lanes; whether all went well."""
-    jobs = []
+    jobs: dict[Job, None] = {}
     for loop in LOOPS[3:4] if request.quick else LOOPS:
         if (
             loop.kernel == CORA
@@ -190,12 +206,13 @@ def run(request: Request) -> tuple[list[Record], bool]:
         ):
             request.console.print(f"{BENCH}: {CORA} is absent: skipped", style="yellow")
             continue
-        runs = [(lanes, "model") for lanes in loop.lanes[: 3 if request.quick else None]]
-        if request.backend == "rtl" and loop.on_rtl:
-            runs.append((ON_RTL, "rtl"))
+        runs = [(ONE, 1, "model")]
+        runs += [(loop.index, n, "model") for n in request.cases(loop.lanes, loop.more, quick=2)]
+        if request.backend == "rtl" and (loop.on_rtl or (request.full and loop.more_on_rtl)):
+            runs.append((loop.index, ON_RTL, "rtl"))
         own = request.workloads, request.seed
-        jobs += [Job(loop.kernel, loop.index, *run, *own) for run in runs]
-    return measure_exact(BENCH, measure, jobs, METRICS, request)
+        jobs |= dict.fromkeys(Job(loop.kernel, *run, *own) for run in runs)
+    return measure_exact(BENCH, measure, list(jobs), METRICS, request, processes=AT_ONCE)
 
 
 def tables(measured: Sequence[Record]) -> dict[str, Cells]:
@@ -216,8 +233,7 @@ def tables(measured: Sequence[Record]) -> dict[str, Cells]:
 
 def _gain(table: dict[tuple[str, ...], Any], labels: tuple[str, ...]) -> float:
     """Cycles with one lane, over those of a row."""
-    kernel, index, *_ = labels
-    found: float = table[kernel, index, "1", "model"]["cycles"] / table[labels]["cycles"]
+    found: float = table[labels[0], ONE, "1", "model"]["cycles"] / table[labels]["cycles"]
     return found
 
 
@@ -250,9 +266,10 @@ def draw(measured: Sequence[Record], path: Path) -> None:
     """Times as fast as one lane, by the number of lanes."""
     table = rows(measured)
     figure, (axes,) = subplots(1, (8, 4.2))
-    loops = dict.fromkeys(labels[:2] for labels in table)
+    loops = dict.fromkeys(labels[:2] for labels in table if labels[1] != ONE)
     for number, (kernel, index) in enumerate(loops):
-        found = [
+        found = [(1, 1.0)]
+        found += [
             (int(lanes), _gain(table, (kernel, index, lanes, "model")))
             for *own, lanes, backend in table
             if (*own, backend) == (kernel, index, "model")
@@ -276,4 +293,4 @@ def draw(measured: Sequence[Record], path: Path) -> None:
 def _ticks(most: int) -> Any:
     from matplotlib.ticker import FixedLocator
 
-    return FixedLocator([each for each in (*LANES, 32, 64) if each <= most])
+    return FixedLocator([each for each in (1, *LANES, 32, 64) if each <= most])

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.fuseflow_parts import fusion, models
+from bench.fuseflow_parts import figures, fusion, models
 from bench.fuseflow_parts.variants import FULL, GCN, GRAPHSAGE, LAYER, NONE
+from bench.lib.exact import is_exact
+from bench.lib.jobs import AT_ONCE
 from bench.lib.measurements import measure_exact
 from bench.lib.plots import bars, save, subplots
 from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
-from bench.lib.summary import cells, mark
+from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sam.estimate.estimate import estimate
@@ -49,6 +51,8 @@ METRICS = {
     "estimate": Metric("cycles", "lower"),
     "bytes": Metric("bytes", "lower"),
     "line_bytes": Metric("bytes", "lower"),
+    "longest": figures.METRICS["longest"],
+    "distance": figures.METRICS["distance"],
     "cycles": Metric("cycles", "lower"),
     "bit_exact": Metric("", "higher"),
 }
@@ -62,6 +66,8 @@ _HEADER = {
     "line_bytes": "bytes of lines",
     "over_bytes": "× rows",
     "share": "% of bandwidth",
+    "longest": figures.HEADER["longest"],
+    "distance": figures.HEADER["distance"],
     "cycles": "cycles, run",
 }
 
@@ -84,8 +90,13 @@ class Job:
     def setting(self) -> Setting:
         return Setting.of(self.configuration(), self.seed)
 
+    @property
+    def is_run(self) -> bool:
+        return (self.network, self.variant, self.memory) == RUN
+
     def configuration(self) -> NamedConfiguration:
-        return load_configuration(models.CONFIG, (*fusion.OVERRIDES, *OVERRIDES[self.memory]))
+        of_network = fusion.NETWORKS[self.network].overrides()
+        return load_configuration(models.CONFIG, (*of_network, *OVERRIDES[self.memory]))
 
     def __str__(self) -> str:
         return f"{self.network}, {self.variant}, {self.memory}"
@@ -96,19 +107,20 @@ def measure(job: Job) -> dict[str, Any]:
     of_fusion = fusion.Job(job.network, job.variant, job.workloads, job.seed, job.quick)
     with Device(job.configuration(), "model") as device:
         workload = device.workload(fusion.source(of_fusion))
-        program = device.compile(workload, fuse=job.variant, schedule=fusion.pruned(job.network))
+        program = device.compile(workload, fuse=job.variant, schedule=fusion.pruned(of_fusion.own))
         found = estimate(program, workload.inputs)
         values = {
             "estimate": found.cycles,
             "bytes": found.bytes,
             "line_bytes": found.line_bytes if job.memory == LINES else None,
+            **figures.estimated_streams(found),
             "cycles": None,
             "bit_exact": True,
         }
-        if (job.network, job.variant, job.memory) == RUN:
+        if job.is_run:
             result = device.run(program, workload.inputs)
             values["cycles"] = result.cycles
-            values["bit_exact"] = device.verify(result).bit_exact
+            values["bit_exact"] = is_exact(device, result)
     return values
 
 
@@ -120,7 +132,9 @@ def run(request: Request) -> tuple[list[Record], bool]:
         for variant in VARIANTS
         for memory in OVERRIDES
     ]
-    return measure_exact(BENCH, measure, jobs, METRICS, request)
+    return measure_exact(
+        BENCH, measure, jobs, METRICS, request, processes=AT_ONCE, alone=lambda job: job.is_run
+    )
 
 
 def _there(request: Request) -> Iterator[str]:
@@ -159,16 +173,11 @@ def verdict(measured: Sequence[Record]) -> str:
     table = rows(measured)
     lines = []
     for network in dict.fromkeys(name for name, *_ in table):
-        wanted = fusion.PAPER[network]
+        paper = fusion.NETWORKS[network].paper
         for memory in OVERRIDES:
             none, layer, full = (table[network, each, memory] for each in VARIANTS)
             gains = [none["estimate"] / each["estimate"] for each in (layer, full)]
-            is_ranked = sorted([1.0, *gains]).index(1.0) == sorted([1.0, *wanted]).index(1.0)
-            text = (
-                f"{network}, {memory}: times as fast as unfused, by layer {gains[0]:.2f}, in full "
-                f"{gains[1]:.2f} (paper {wanted[0]:.2f}, {wanted[1]:.2f}), ranked as there "
-                f"{mark(is_ranked)}"
-            )
+            text = f"{network}, {memory}: {fusion.gains_of(gains, paper)}"
             if memory == LINES:
                 moved = [each["line_bytes"] / none["line_bytes"] for each in (layer, full)]
                 text += f"; bytes of lines over those unfused {moved[0]:.2f}, {moved[1]:.2f}"

@@ -29,12 +29,14 @@ INTROS = {
         "*Bytes*: read and written in the machine's memories, as the paper's figures 12 and 14 "
         "have them; what passes inside of a launch is not in memory. "
         "Compile times are without `torch.export`.",
+        full="Citeseer, and RTL",
     ),
     "layer": Intro(
         "One layer",
         "relu((A·F)·W), 16 outputs, A and F in CSR, as the paper's figure 4b compares factored "
         "with global iteration. *Machine's cycles/s*: of the Verilated machine with its loads, or "
         "of the cycle simulator without the values of results.",
+        full="Citeseer",
     ),
     "orders": Intro(
         "Orders of loops of whole networks",
@@ -59,7 +61,8 @@ INTROS = {
         "GCN, 13 of GraphSAGE, 17 of GPT-3; R² 0.991): GCN and GraphSAGE of two layers with "
         "softmax on Zachary's karate club, and a decoder's block of 64 tokens, 16 wide, whose "
         "attention has BigBird's mask in blocks of 8, without layer norms. A bias is part of its "
-        "product, and softmax is five kernels. *Error*: the largest one of an element against "
+        "product, and softmax is five kernels. *Distance*: cycles over the tokens of the longest "
+        "stream, one a cycle. *Error*: the largest one of an element against "
         "float64, from the same operands.",
     ),
     "attention": Intro(
@@ -68,8 +71,9 @@ INTROS = {
         "blocks, whose first rows have every column. *As a row*: every queue holds as many tokens "
         f"as the longest row has; *as found*: each holds {attention_queues.QUEUE_DEPTH}, but for "
         "six, whose depths `size_queues` "
-        "([sam_compiler.md](../sam_compiler.md#depths-of-queues)) finds. *Error*: the largest one "
-        "against float64.",
+        "([sam_compiler.md](../sam_compiler.md#depths-of-queues)) finds. *Bound*: multiplications "
+        "of a product, one a cycle. *Error*: the largest one against float64.",
+        full="RTL of rows of 128, and of queues as a row",
     ),
     "decoder": Intro(
         "Attention from PyTorch",
@@ -89,6 +93,8 @@ INTROS = {
         "blocks of 64, two of which do. *Times as fast*: cycles of one lane over those here. Rows "
         "with the most products come first, as hosts deal them, for one lane, too; *imbalance* has "
         "the tokens of the fullest lane over the mean.",
+        full="of 1,024 positions 2, 8 and 16 lanes over *k* and 2 × 2 over *ik*; RTL of four "
+        "more graphs",
     ),
     "blocks": Intro(
         "Blocks of values",
@@ -100,6 +106,7 @@ INTROS = {
         "*Bound*: multiplications of a product over the words of a value, as each of the two "
         "products has one a cycle; *multiply-adds* are those of both. *8 × 8 words*: blocks along "
         "queries, too, so that a multiplication is an outer product.",
+        full="1,024 positions in blocks of 32",
     ),
     "fusion": Intro(
         "Dense features and intermediates",
@@ -108,11 +115,14 @@ INTROS = {
         "on five images ([examples/autoencoder.py](../../examples/autoencoder.py)), as the paper's "
         "figures 12 and 14 have them; and two decoders "
         "([examples/decoder.py](../../examples/decoder.py)) of "
-        f"{fusion.POSITIONS} positions, {fusion.WIDTH} wide, with {fusion.HEADS} heads, a quarter "
-        f"of GPT-3 Small's, and BigBird's mask in blocks of {fusion.BLOCK}, element by element, "
+        "256 positions, 192 wide, with 3 heads, a quarter of GPT-3 Small's, and BigBird's mask "
+        f"in blocks of {fusion.BLOCK}, element by element, "
         f"and *in blocks*, with values of {fusion.BLOCK} words, as the paper has them. Cycles, "
-        "operations and bytes are estimated (below), two "
-        "models are run besides. *× none*: over those without fusion.",
+        "operations and bytes are estimated (below), two models are run besides. *× none*: over "
+        "those without fusion.",
+        full="GCN and GraphSAGE on Citeseer; an autoencoder of 262,144–512–512–262,144, of which "
+        "one image of five is simulated; and two decoders of GPT-3 Small, 1,024 positions, 768 "
+        "wide, with 12 heads",
     ),
     "memory": Intro(
         "Memory of lines",
@@ -131,7 +141,8 @@ INTROS = {
         f"GCN of two layers on graphs of {structure.NODES} nodes with {structure.FEATURES} dense "
         "features, as the paper's figure 15 has them: edges anywhere alike, by a power law of "
         f"degrees, or in {structure.BLOCKS} blocks on the diagonal before anywhere else. Cycles "
-        f"are estimated from {structure.ROWS} rows of each launch.",
+        f"are estimated from {structure.ROWS} rows of each launch. *Distances*: cycles over the "
+        "tokens of each launch's longest stream, unfused, by layer and in full.",
     ),
     "heuristic": Intro(
         "Estimates",
@@ -143,24 +154,29 @@ INTROS = {
         "the run on the model over those of the estimate. *Cycles by sparsities*: estimated with "
         "inputs of which only the shares of zeros are known, as the paper's takes them "
         "(`--estimate adj=0.998`): real graphs have rows that are far from even.",
+        full="Citeseer",
     ),
     "search": Intro(
         "Schedules found",
         "All schedules that `gnarl explore --search` finds of networks of two layers: none, layer "
         "and full fusion, and the regions with the fewest cycles by estimates, for each "
-        f"association, with {' and '.join(map(str, search.LANES))} lanes. All were run, to see "
+        f"association, with {' and '.join(map(str, search.LANES))} lanes and values of "
+        f"{' and '.join(map(str, search.WORDS))} words. All were run, to see "
         f"whether one that estimates leave out (another has no more blocks and takes less than "
         f"one in {search.KEEP} of its cycles) belongs to the best. The table has these: no other "
-        "has as few cycles and blocks.",
+        "has as few cycles and blocks. A block of values of several words counts as so many.",
+        full="Cora",
     ),
 }
 
 PAGE = Page(
     "FuseFlow",
-    "Measured by `make bench ONLY=fuseflow`; Cora and Citeseer need their files "
-    "(`GNARL_WORKLOADS` in [development.md](../development.md#commands)). "
-    "`.venv/bin/python -m bench.fuseflow page` writes what was measured here, and its headline "
-    "into the README.",
+    "Measured by `make bench ONLY=fuseflow`, in less than 20 minutes on two cores, and by "
+    "`.venv/bin/python -m bench.fuseflow --full`, which has the rows besides that parts name, in "
+    "hours; Cora and Citeseer need their files (`GNARL_WORKLOADS` in "
+    "[development.md](../development.md#commands)). `.venv/bin/python -m bench.fuseflow page` "
+    "writes what was measured here, with `--full` where a part was, and its headline into the "
+    "README.",
     INTROS,
     Headline(
         "layer",

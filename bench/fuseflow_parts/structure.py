@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from bench.fuseflow_parts import models
+from bench.fuseflow_parts import figures, models
 from bench.fuseflow_parts.variants import FULL, LAYER, NONE
+from bench.lib.jobs import AT_ONCE
 from bench.lib.measurements import measure_exact
 from bench.lib.plots import save, subplots
 from bench.lib.records import ROOT, Metric, Record, Setting, rows
@@ -35,7 +36,12 @@ BLOCKS = 10
 ROWS = 8
 """Of each launch that are simulated: fully fused, the densest graphs take 4 billion cycles."""
 
-METRICS = {"estimate": Metric("cycles", "lower"), "bit_exact": Metric("", "higher")}
+METRICS = {
+    "estimate": Metric("cycles", "lower"),
+    "longest": figures.METRICS["longest"],
+    "distance": figures.METRICS["distance"],
+    "bit_exact": Metric("", "higher"),
+}
 
 
 def uniform(rng: np.random.Generator) -> np.ndarray:
@@ -101,7 +107,12 @@ def measure(job: Job) -> dict[str, Any]:
     with Device(job.configuration(), "model") as device:
         workload = device.workload((network, inputs))
         program = device.compile(workload, fuse=job.variant)
-        return {"estimate": estimate(program, workload.inputs, ROWS).cycles, "bit_exact": True}
+        found = estimate(program, workload.inputs, ROWS)
+        return {
+            "estimate": found.cycles,
+            **figures.estimated_streams(found),
+            "bit_exact": True,
+        }
 
 
 def adjacency(job: Job) -> Any:
@@ -127,7 +138,7 @@ def run(request: Request) -> tuple[list[Record], bool]:
         for sparsity in (SPARSITIES[-1:] if request.quick else SPARSITIES)
         for variant in VARIANTS
     ]
-    return measure_exact(BENCH, measure, jobs, METRICS, request)
+    return measure_exact(BENCH, measure, jobs, METRICS, request, processes=AT_ONCE)
 
 
 def _gains(measured: Sequence[Record]) -> dict[tuple[str, str], tuple[float, float]]:
@@ -145,9 +156,15 @@ def tables(measured: Sequence[Record]) -> dict[str, Cells]:
     table = rows(measured)
     body = []
     for labels, gains in _gains(measured).items():
-        none = table[*labels, NONE]["estimate"]
-        body.append([*labels, f"{none:,}", *(f"{gain:.2f}" for gain in gains)])
-    header = ["structure", "sparsity, %", "cycles, unfused", "by layer, × as fast", "in full"]
+        none, layer, full = (table[*labels, each] for each in VARIANTS)
+        figures_of = [f"{none['estimate']:,}"]
+        for row, gain in ((layer, gains[0]), (full, gains[1])):
+            figures_of += [f"{row['estimate']:,}", f"{gain:.3g}"]
+        distances = (f"{row['distance']:.2f}" for row in (none, layer, full))
+        body.append([*labels, *figures_of, " / ".join(distances)])
+    names = ["structure", "sparsity, %"]
+    fused = ["by layer", "× as fast", "in full", "× as fast"]
+    header = [*names, "cycles, unfused", *fused, "distances"]
     return {"Structure": Cells(header, body, names=2)}
 
 

@@ -21,6 +21,10 @@ from gnarl.sw.program.atomic import write_text
 WRONG = 1
 BAD_INPUT = 2
 
+FULL = "full"
+"""The folder of results of ``--full`` below that of others: pages have those where there are
+any."""
+
 WORKLOADS_OPTION = click.option(
     "--workloads",
     type=click.Path(path_type=Path, file_okay=False),
@@ -70,6 +74,8 @@ class Benchmark:
         those that a user chooses from, the first by default; of one or none, there is no option.
     options
         decorators of ``click`` for options of this benchmark alone; see ``Request.options``.
+    full
+        what ``--full`` measures besides; without it there is no such option.
     """
 
     target: str
@@ -77,6 +83,7 @@ class Benchmark:
     page: Page
     backends: Sequence[str] = ("rtl", "model")
     options: Sequence[Callable[[Any], Any]] = ()
+    full: str = ""
 
     def command(self, help: str) -> click.Command:
         """The command; ``help`` says what the parts are."""
@@ -103,6 +110,7 @@ class Benchmark:
             is_flag=True,
             help="A few small cases of each part, to build/bench/quick by default.",
         )
+        @self._full_option
         def main(
             parts: tuple[str, ...],
             workloads: Path,
@@ -111,14 +119,17 @@ class Benchmark:
             seed: int,
             quick: bool,
             backend: str = self.backends[0] if self.backends else "",
+            full: bool = False,
             **options: Any,
         ) -> None:
             if json_file is not None and not json_file.parent.is_dir():
                 raise click.BadParameter(f"{json_file.parent}: no such folder", param_hint="--json")
-            output = output or Path("build/bench/quick" if quick else "build/bench")
+            if quick and full:
+                raise click.UsageError("--quick and --full: must be one of them")
+            output = output or Path("build/bench", "quick" if quick else FULL if full else "")
             try:
                 console = Console(stderr=True, markup=False)
-                request = Request(workloads, output, backend, seed, quick, console, options)
+                request = Request(workloads, output, backend, seed, quick, console, options, full)
                 well = self._run(parts or tuple(self.parts), request, json_file)
             except GnarlError as error:
                 click.echo(f"bench.{self.target}: {error}", err=True)
@@ -138,6 +149,15 @@ class Benchmark:
             default=self.backends[0],
             show_default=True,
             help="Simulated RTL, compared with the model besides; or the model only.",
+        )(function)
+
+    def _full_option(self, function: Callable[..., None]) -> Callable[..., None]:
+        if not self.full:
+            return function
+        return click.option(
+            "--full",
+            is_flag=True,
+            help=f"All there is, with {self.full}, to build/bench/{FULL} by default.",
         )(function)
 
     def _run(self, parts: tuple[str, ...], request: Request, json_file: Path | None) -> bool:
@@ -161,8 +181,12 @@ class Benchmark:
         return well
 
     def _write_page(self, output: Path) -> None:
-        files = {part: self._results(output, part) for part in self.parts}
-        by_part = {part: load(file) for part, file in files.items() if file.is_file()}
+        by_part = {
+            part: load(file)
+            for part in self.parts
+            for file in (self._results(output, part), self._results(output / FULL, part))
+            if file.is_file()
+        }
         if not by_part:
             raise ResultsError(f"{output}: no results: bench.{self.target} makes some")
         path = Path(f"docs/results/{self.target}.md")

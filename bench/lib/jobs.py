@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -23,6 +24,9 @@ from rich.progress import (
 )
 
 from gnarl.hw.lib.errors import GnarlError
+
+AT_ONCE = min(2, os.cpu_count() or 1)
+"""Jobs that run at once where none is timed and each may take gigabytes."""
 
 _PLAIN: dict[str, Any] = {"highlight": False, "soft_wrap": True}
 

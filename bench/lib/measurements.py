@@ -36,6 +36,7 @@ def measure_all(
     also: Mapping[str, str] | None = None,
     key: Callable[[JobT], Mapping[str, str]] = lambda job: {},
     processes: int = 1,
+    alone: Callable[[JobT], bool] = lambda job: False,
     fresh: bool = False,
     results: Results | None = None,
     deadline: float | None = None,
@@ -45,6 +46,8 @@ def measure_all(
     ``also`` as in ``records``, with what ``key`` has of a job besides; ``processes``, ``fresh``
     and ``deadline`` as in ``run_jobs``.
 
+    alone
+        which jobs need most of the memory: these run first, one at a time.
     results
         where records are kept as they are found; jobs that it has, of the same ``key``, are not
         measured again, and all
@@ -62,16 +65,21 @@ def measure_all(
     def known(job: JobT) -> bool:
         return results is not None and results.has(bench, job.labels, job.setting(), key(job))
 
-    done = run_jobs(
-        measure,
-        [job for job in jobs if not known(job)],
-        title=bench,
-        console=console,
-        processes=processes,
-        fresh=fresh,
-        deadline=deadline,
-        finished=keep,
-    )
+    left = [job for job in jobs if not known(job)]
+    done = [
+        result
+        for is_alone, at_once in ((True, 1), (False, processes))
+        for result in run_jobs(
+            measure,
+            [job for job in left if alone(job) == is_alone],
+            title=bench,
+            console=console,
+            processes=at_once,
+            fresh=fresh,
+            deadline=deadline,
+            finished=keep,
+        )
+    ]
     if results is not None:
         measured = results.load()
     order = {tuple(job.labels.values()): at for at, job in enumerate(jobs)}
@@ -88,10 +96,13 @@ def measure_exact(
     request: Request,
     *,
     resume: bool = False,
+    processes: int = 1,
+    alone: Callable[[JobT], bool] = lambda job: False,
 ) -> tuple[list[Record], bool]:
     """Records of all, kept as they are found; whether every result has the golden model's bits.
 
-    ``resume``: what this commit has measured before is not measured again.
+    ``resume``: what this commit has measured before is not measured again. ``processes`` as in
+    ``run_jobs``, ``alone`` as in ``measure_all``.
     """
     return measure_all(
         bench,
@@ -100,5 +111,7 @@ def measure_exact(
         metrics,
         console=request.console,
         right=lambda values: bool(values["bit_exact"]),
+        processes=processes,
+        alone=alone,
         results=Results.begin(request.results, resume),
     )

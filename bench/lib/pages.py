@@ -26,11 +26,14 @@ class Intro:
         its heading there.
     text
         stands above the tables, which unfold on a click if ``folded``.
+    full
+        what only ``--full`` measures, if there is something.
     """
 
     title: str
     text: str
     folded: bool = False
+    full: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,11 +128,12 @@ def provenance(records: Sequence[Record], verdict: str) -> str:
 def _section(intro: Intro, records: Sequence[Record], part: Any) -> str:
     """A part's text, tables and provenance, as Markdown."""
     tables = [cells.to_markdown() for cells in part.tables(records).values()]
+    text = f"{intro.text} Only with `--full`: {intro.full}." if intro.full else intro.text
     if intro.folded:
-        summary = f"<details><summary>{intro.text}</summary>"
+        summary = f"<details><summary>{text}</summary>"
         blocks = [summary, *tables, "</details>"]
     else:
-        blocks = [intro.text, *tables]
+        blocks = [text, *tables]
     return "\n\n".join([*blocks, provenance(records, part.verdict(records))])
 
 

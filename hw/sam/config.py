@@ -21,7 +21,7 @@ from gnarl.hw.sam.token import LEVEL_BITS
 
 MEMORIES = ("local", "shared", "lines")
 
-MOST_ROWS = 1 << 24
+MOST_ROWS = 1 << 28
 """Of an array."""
 
 LINE_WORD_BYTES = 4

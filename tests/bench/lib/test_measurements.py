@@ -82,3 +82,17 @@ def test_what_results_have_is_not_measured_again(tmp_path: Path):
     assert ran == ["b: good: done", "b: bad: done"]
     assert run(["good"]) == (["bad", "good"], False)
     assert ran == ["b: good: done", "b: bad: done"]
+
+
+def test_jobs_that_run_alone_are_first_and_keep_their_places():
+    console = Console(file=io.StringIO(), width=100)
+    jobs = [Job("good"), Job("bad"), Job("fair")]
+    found, _ = measure_all(
+        "b", measure, jobs, METRICS, console=console, alone=lambda job: job.name == "bad"
+    )
+    assert console.file.getvalue().splitlines() == [
+        "b: bad: done",
+        "b: good: done",
+        "b: fair: done",
+    ]
+    assert [record.labels["job"] for record in found[::2]] == ["good", "bad", "fair"]

@@ -17,7 +17,7 @@ from tests.hw.sam.graphs import INTERSECTION, small
         ("index_bits", 8, 32),
         ("queue_depth", 2, 1024),
         ("stream_latency", 1, 2),
-        ("array_words", 16, 1 << 24),
+        ("array_words", 16, 1 << 28),
         ("accumulator_words", 32, 1 << 22),
         ("alu_stages", 1, 8),
         ("local_latency", 1, 2),
@@ -76,9 +76,9 @@ def test_fields_of_a_memory_of_lines_agree(fields, problem):
     ("arrays", "problem"),
     [
         (7, "arrays = 7: must be a table of arrays or blocks and rows"),
-        ({"b": 0}, "arrays.b = 0: must be a whole number from 1 to 16777216"),
-        ({"b": True}, "arrays.b = True: must be a whole number from 1 to 16777216"),
-        ({"b": 1 << 25}, "arrays.b = 33554432: must be a whole number from 1 to 16777216"),
+        ({"b": 0}, "arrays.b = 0: must be a whole number from 1 to 268435456"),
+        ({"b": True}, "arrays.b = True: must be a whole number from 1 to 268435456"),
+        ({"b": 1 << 29}, "arrays.b = 536870912: must be a whole number from 1 to 268435456"),
     ],
 )
 def test_sizes_of_arrays_are_numbers_of_rows(arrays, problem):

@@ -46,7 +46,7 @@ ROWS_OF_A_LANE = 16
 end."""
 
 MOST_CYCLES_OF_ALL = 1 << 27
-"""Of a launch without such rows, or with one alone."""
+"""Of a launch without such rows, or with one alone, unless more are asked for."""
 
 _LEAST_SHARE = 0.05
 """Of the longest stream, that what is less does not matter for cycles."""
@@ -99,31 +99,38 @@ class Estimate:
         return sum(each.line_bytes for each in self.launches)
 
 
-def estimate(program: Program, inputs: Any, rows: int = ROWS) -> Estimate:
+def estimate(
+    program: Program, inputs: Any, rows: int = ROWS, most_cycles: int = MOST_CYCLES_OF_ALL
+) -> Estimate:
     """What ``program`` does on ``inputs``, from at most ``rows`` rows of each launch.
 
-    Raises as a run on the model does, for what the rows show, and as ``estimate_launch`` does.
+    ``most_cycles`` as in ``estimate_launch``. Raises as a run on the model does, for what the rows
+    show, and as ``estimate_launch`` does.
     """
     known = with_made(program.steps, bind(program, inputs), moved)
     found = []
     for launch in program.launches:
-        estimated, results = estimate_launch(launch, known, rows)
+        estimated, results = estimate_launch(launch, known, rows, most_cycles)
         found.append(estimated)
         known = with_made(program.steps, {**known, **results}, moved)
     return Estimate(tuple(found), known)
 
 
 def estimate_launch(
-    launch: Launch, tensors: Mapping[str, Array], rows: int = ROWS
+    launch: Launch,
+    tensors: Mapping[str, Array],
+    rows: int = ROWS,
+    most_cycles: int = MOST_CYCLES_OF_ALL,
 ) -> tuple[LaunchEstimate, dict[str, Array]]:
     """What a launch is taken to do with ``tensors``, its inputs and maybe others, and to leave.
 
-    Raises ``CycleLimitError`` for one of which the least part takes longer than anybody waits.
+    ``most_cycles``: of a launch all of which must be simulated. Raises ``CycleLimitError`` for one
+    of which the least part takes longer than anybody waits.
     """
     whole = operands(launch, {spec.name: tensors[spec.name] for spec in launch.inputs})
     index = sampled_index(whole, rows)
     if index is None:
-        return _of_whole(whole)
+        return _of_whole(whole, most_cycles)
     made = LaunchWork(whole, index)
     lanes = renumbered_lanes(whole, index)
     rows = min(max(rows, ROWS_OF_A_LANE * lanes), whole.sizes[index])
@@ -134,7 +141,7 @@ def estimate_launch(
             chosen, donors = chosen[turns], np.argsort(turns)[donors]
         part = SampledOperands.of(whole, index, chosen)
         try:
-            run = part.simulated(MOST_CYCLES if rows > 1 else MOST_CYCLES_OF_ALL)
+            run = part.simulated(MOST_CYCLES if rows > 1 else most_cycles)
             break
         except CycleLimitError:
             if rows == 1:
@@ -144,7 +151,7 @@ def estimate_launch(
     counters = own | grown(made, part, own)
     if _takes_turns(made, counters):
         with suppress(CycleLimitError):
-            return _of_whole(whole)
+            return _of_whole(whole, most_cycles)
     results = {}
     for access in kernel_of(launch.sections).results:
         found = _result(part, run, access.tensor)
@@ -154,10 +161,10 @@ def estimate_launch(
     return _estimated(whole, run, counters, index, share), _arrays(whole, results)
 
 
-def _of_whole(whole: Operands) -> tuple[LaunchEstimate, dict[str, Array]]:
+def _of_whole(whole: Operands, most_cycles: int) -> tuple[LaunchEstimate, dict[str, Array]]:
     """What a launch does, all of which is simulated."""
     whole = balanced(whole)
-    run = whole.simulated(MOST_CYCLES_OF_ALL)
+    run = whole.simulated(most_cycles)
     results = {spec.name: _result(whole, run, spec.name) for spec in whole.launch.outputs}
     return _estimated(whole, run, _counters(whole, run), "", 1.0), _arrays(whole, results)
 

@@ -19,6 +19,7 @@ from gnarl.sw.compiler.sam.fuse.regions import Region
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule
 from gnarl.sw.compiler.sam.sections import graph_of
 from gnarl.sw.program.program import Program
+from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sam.estimate.estimate import Estimate, LaunchEstimate, estimate
 from gnarl.sw.runtime.sam.estimate.growth import grown
@@ -458,6 +459,16 @@ def test_random_programs_from_few_rows() -> None:
                 assert found.tensors[spec.name].shape == tuple(spec.shape)
     assert indices[True] > 20
     assert indices[False] > 20
+
+
+def test_a_launch_without_a_part_takes_no_more_cycles_than_asked() -> None:
+    matrix = sparse(0, 40, 40, 0.2)
+    tensors = {"B": matrix, "C": matrix}
+    program = compiled("x(i,j)=sum[k](B(i,k)*C(k,j)) -f=B:ds -f=C:ds -f=x:ds", tensors)
+    cycles = estimate(program, tensors, ALL).cycles
+    assert estimate(program, tensors, ALL, cycles).cycles == cycles
+    with pytest.raises(CycleLimitError):
+        estimate(program, tensors, ALL, cycles - 1)
 
 
 def test_sums_of_launches() -> None:
