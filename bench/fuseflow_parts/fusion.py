@@ -24,6 +24,7 @@ from gnarl.hw.sam.config import SamConfig
 from gnarl.sw.compiler.sam.fuse.regions import regions_of
 from gnarl.sw.compiler.sam.fuse.schedule import Schedule
 from gnarl.sw.compiler.sam.workload import SamModel
+from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.report.report import intensity
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sam.estimate.estimate import MOST_CYCLES_OF_ALL, Estimate, estimate
@@ -192,11 +193,7 @@ def measure(job: Job) -> dict[str, Any]:
     """Values of ``METRICS``."""
     with Device(job.configuration(), "model") as device:
         workload = device.workload(source(job))
-        if job.own.words > 1:
-            found = _in_blocks(workload, job)
-        else:
-            program = device.compile(workload, fuse=job.variant, schedule=pruned(job.own))
-            found = estimate(program, workload.inputs, job.own.rows, job.own.most_cycles)
+        program, found = estimated(device, workload, job)
         values = {
             "estimate": found.cycles,
             "operations": found.operations,
@@ -214,15 +211,18 @@ def measure(job: Job) -> dict[str, Any]:
     return values
 
 
-def _in_blocks(workload: SamModel, job: Job) -> Estimate:
-    """What the model does with values of so many words, along indices of each region by which it
-    gains most."""
-    config = job.configuration().config
+def estimated(device: Device, workload: SamModel, job: Job) -> tuple[Program, Estimate]:
+    """The model's program on a device, and what it is taken to do; with values of several words,
+    blocks lie along those indices of each region by which it gains most."""
+    own, config = job.own, device.configuration.config
+    if own.words == 1:
+        program = device.compile(workload, fuse=job.variant, schedule=pruned(own))
+        return program, estimate(program, workload.inputs, own.rows, own.most_cycles)
     assert isinstance(config, SamConfig)
-    candidates = Candidates(workload, config, workload.inputs, job.own.rows)
-    made = with_blocks(candidates, candidates.candidate(fuse=job.variant), job.own.words)
+    candidates = Candidates(workload, config, workload.inputs, own.rows)
+    made = with_blocks(candidates, candidates.candidate(fuse=job.variant), own.words)
     assert made is not None
-    return made.estimate
+    return made.compiled.program, made.estimate
 
 
 def source(job: Job) -> Any:

@@ -19,7 +19,6 @@ from bench.lib.request import Request
 from bench.lib.summary import cells
 from bench.lib.tables import Cells
 from gnarl.sw.runtime.run.device import Device
-from gnarl.sw.runtime.sam.estimate.estimate import estimate
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 
 BENCH = "fuseflow.memory"
@@ -43,6 +42,9 @@ OVERRIDES = {
 """A stack of HBM2 has 256 GB/s: at a gigahertz 256 bytes a cycle, as here."""
 
 NETWORKS = (GCN, GRAPHSAGE)
+MORE_NETWORKS = ("autoencoder", "decoder in blocks")
+"""Those that a full request has besides; a row of a block is a line."""
+
 VARIANTS = (NONE, LAYER, FULL)
 RUN = (GCN, LAYER, LINES)
 """What is run besides, to be compared bit for bit."""
@@ -107,8 +109,7 @@ def measure(job: Job) -> dict[str, Any]:
     of_fusion = fusion.Job(job.network, job.variant, job.workloads, job.seed, job.quick)
     with Device(job.configuration(), "model") as device:
         workload = device.workload(fusion.source(of_fusion))
-        program = device.compile(workload, fuse=job.variant, schedule=fusion.pruned(of_fusion.own))
-        found = estimate(program, workload.inputs)
+        program, found = fusion.estimated(device, workload, of_fusion)
         values = {
             "estimate": found.cycles,
             "bytes": found.bytes,
@@ -125,7 +126,7 @@ def measure(job: Job) -> dict[str, Any]:
 
 
 def run(request: Request) -> tuple[list[Record], bool]:
-    """Estimates both models in both memories, if their data are there; whether all went well."""
+    """Estimates the models in both memories, if their data are there; whether all went well."""
     jobs = [
         Job(network, variant, memory, request.workloads, request.seed, request.quick)
         for network in _there(request)
@@ -142,6 +143,8 @@ def _there(request: Request) -> Iterator[str]:
         yield from NETWORKS
     else:
         request.console.print(f"{BENCH}: cora is absent: skipped", style="yellow")
+    if request.full:
+        yield from MORE_NETWORKS
 
 
 def tables(measured: Sequence[Record]) -> dict[str, Cells]:

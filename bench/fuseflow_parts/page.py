@@ -126,7 +126,8 @@ INTROS = {
     ),
     "memory": Intro(
         "Memory of lines",
-        "GCN and GraphSAGE of the last section, with arrays in memories of their own, and in "
+        "GCN and GraphSAGE of the last section, and with `--full` its autoencoder and decoders in "
+        "blocks, with arrays in memories of their own, and in "
         'memory off the chip (`memory = "lines"`, '
         "[sam.md](../sam.md#memory)), as the paper's figures 12 and 14 have HBM2: "
         f"{memory.CHANNELS} channels, each of which has a line of {memory.LINE_BYTES} bytes in "
