@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ OVERRIDES = ("array_words=524288",)
 """Citeseer's A·X, which unfused networks store, has 302,314 entries."""
 DATA = ("karate", "cora")
 MORE_DATA = ("citeseer",)
+ADJACENCY = "_adjacency.mtx"
 ON_RTL = (GCN, "cora", LAYER)
 
 COMPILATIONS = 7
@@ -102,7 +104,7 @@ def measure(job: Job) -> dict[str, float | int | bool]:
     """Values of ``METRICS``. Raises ``GnarlError`` where a compiler, machine or model gives up."""
     os.environ["GNARL_WORKLOADS"] = str(job.workloads.resolve())
     with Device(job.configuration(), job.backend) as device:
-        workload = device.workload(f"{ROOT / 'examples' / f'{job.network}.py'}:{job.data}")
+        workload = device.workload(_source(job))
         options = VARIANTS[job.variant]
         seconds = []
         for _ in range(COMPILATIONS):
@@ -138,11 +140,9 @@ def _dense(array: Any) -> np.ndarray:
 def run(request: Request) -> tuple[list[Record], bool]:
     """Measures every variant on the data that are there; whether all went well."""
     jobs = []
-    for data in request.cases(DATA, MORE_DATA):
-        if (
-            data != "karate"
-            and not (request.workloads / "graph" / f"{data}_adjacency.mtx").is_file()
-        ):
+    others = _others(request.workloads) if request.full else []
+    for data in (*request.cases(DATA, MORE_DATA), *others):
+        if data != "karate" and not (request.workloads / "graph" / f"{data}{ADJACENCY}").is_file():
             request.console.print(f"{BENCH}: {data} is absent: skipped", style="yellow")
             continue
         for network, variant in ((name, each) for name in NETWORKS for each in NETWORKS[name]):
@@ -151,6 +151,20 @@ def run(request: Request) -> tuple[list[Record], bool]:
             if request.full and request.backend == "rtl" and own == ON_RTL:
                 jobs.append(Job(*own, "rtl", request.workloads, request.seed))
     return measure_exact(BENCH, measure, jobs, METRICS, request)
+
+
+def _source(job: Job) -> Any:
+    """The model with its data, as a device reads it."""
+    file = f"{ROOT / 'examples' / f'{job.network}.py'}"
+    if job.data in (*DATA, *MORE_DATA):
+        return f"{file}:{job.data}"
+    return runpy.run_path(file)["graph"](job.data)
+
+
+def _others(workloads: Path) -> list[str]:
+    """More graphs in the folder of workloads, such as others of the paper's table 2."""
+    names = (path.name.removesuffix(ADJACENCY) for path in workloads.glob(f"graph/*{ADJACENCY}"))
+    return sorted(set(names) - {*DATA, *MORE_DATA})
 
 
 def tables(measured: Sequence[Record]) -> dict[str, Cells]:
