@@ -47,7 +47,8 @@ def measure_all(
     and ``deadline`` as in ``run_jobs``.
 
     alone
-        which jobs need most of the memory: these run first, one at a time.
+        which jobs need most of the memory: these run first, one at a time, each in a process of
+        its own.
     results
         where records are kept as they are found; jobs that it has, of the same ``key``, are not
         measured again, and all
@@ -75,7 +76,7 @@ def measure_all(
             title=bench,
             console=console,
             processes=at_once,
-            fresh=fresh,
+            fresh=fresh or is_alone,
             deadline=deadline,
             finished=keep,
         )
