@@ -49,21 +49,23 @@ INTROS = {
     ),
     "placement": Intro(
         "Placement",
-        f"Workloads at five sizes each on the RTL of `{placement.CONFIG}` without stream engines "
-        f"(`{'`, `'.join(placement.CHANGES)}`), just switched on: as a whole in memory, as a whole "
-        "on the core, and where `--place auto` has them, by cycles that the compiler estimates of "
-        "both. *Estimate over cycles*: of the compiler. Empty: that place does not run the "
-        "workload.",
+        f"Workloads at five sizes each on `{placement.CONFIG}` without stream engines "
+        f"(`{'`, `'.join(placement.CHANGES)}`), just switched on, the largest size on the model, "
+        "all others on the RTL: as a whole in memory, as a whole on the core, and where `--place "
+        "auto` has them, by cycles that the compiler estimates of both. *Estimate over cycles*: "
+        "of the compiler. Empty: that place does not run the workload.",
     ),
     "places": Intro(
         "Three places",
         f"Workloads at five sizes each on `{places.CONFIG}`, just switched on: as a whole in "
         "memory, near it, on the core, and where `--place auto` has them. Cycles are "
         "the model's, which are the RTL's; *auto on RTL* is simulated. "
-        "*Warm*: without cycles in which main memory alone works. What lanes allow: an operation "
-        "of the source a cycle in each of four, as many engines as words of the core's vectors; "
-        "what main memory allows: each word of an array once. Empty: that place does not run the "
-        "workload.",
+        "*Warm*: without cycles in which main memory alone works. The largest sizes have table "
+        "3's ratio of iterations to bitlines. *Bound*: the larger of "
+        "what lanes allow, an operation of the source on float32 a cycle in each of four, as many "
+        "engines as words of the core's vectors, and of what main memory allows, each word of an "
+        "array once. Warm, words come from banks, one a cycle from each. Empty: that place does "
+        "not run the workload.",
     ),
     "bitlines": Intro(
         "Bitlines a lane",
