@@ -13,6 +13,7 @@ from bench.sram_compute_parts import (
     placement,
     places,
     pointnet,
+    regimes,
     simulation,
     tiles,
 )
@@ -66,6 +67,18 @@ INTROS = {
         "engines as words of the core's vectors, and of what main memory allows, each word of an "
         "array once. Warm, words come from banks, one a cycle from each. Empty: that place does "
         "not run the workload.",
+    ),
+    "regimes": Intro(
+        "Regimes",
+        f"Workloads at their smallest and largest sizes on `{regimes.CONFIG}`, as a whole in "
+        "memory and near it. *Loaded and stored*: from main memory and back. *Loaded, results "
+        "stay*, and *resident*, where arrays are in banks, too: runs of their own, of programs in "
+        "[phases](../sram_compiler.md#phases), before and behind which other runs load and store; "
+        "so results are compared, too. The core's arrays are always in main memory. Cycles of the "
+        "model, the smallest sizes also on the RTL where it says so. Empty: that place does not "
+        "run the workload, or its transfers cannot be apart from what computes. In the paper Inf-S "
+        "begins with arrays that are not transposed, and releases them late; it does not say where "
+        "the others begin.",
     ),
     "bitlines": Intro(
         "Bitlines a lane",
