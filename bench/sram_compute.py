@@ -20,6 +20,7 @@ from bench.sram_compute_parts import (
     placement,
     places,
     pointnet,
+    regimes,
     simulation,
     tiles,
     tiles_at_size,
@@ -31,6 +32,7 @@ PARTS = {
     "cycles": cycles,
     "placement": placement,
     "places": places,
+    "regimes": regimes,
     "bitlines": bitlines,
     "tiles": tiles,
     "breakdown": breakdown,
@@ -49,6 +51,7 @@ main = Benchmark("sram_compute", PARTS, page.PAGE).command(
     cycles      workloads before and after the optimiser, and RTL against the model
     placement   workloads in memory, on the core, and where the compiler places them, on RTL
     places      workloads in memory, near it, on the core, and where the compiler places them
+    regimes     memory and near where arrays are loaded, where results stay, and where all is there
     bitlines    workloads in memory and near it, over bitlines a lane, on the model
     tiles       workloads in every tile that fits, on the model
     breakdown   where cycles and bytes go at the paper's size, on the model

@@ -13,6 +13,7 @@ from bench.sram_compute_parts import (
     placement,
     places,
     pointnet,
+    regimes,
     simulation,
     tiles,
 )
@@ -49,21 +50,35 @@ INTROS = {
     ),
     "placement": Intro(
         "Placement",
-        f"Workloads at five sizes each on the RTL of `{placement.CONFIG}` without stream engines "
-        f"(`{'`, `'.join(placement.CHANGES)}`), just switched on: as a whole in memory, as a whole "
-        "on the core, and where `--place auto` has them, by cycles that the compiler estimates of "
-        "both. *Estimate over cycles*: of the compiler. Empty: that place does not run the "
-        "workload.",
+        f"Workloads at five sizes each on `{placement.CONFIG}` without stream engines "
+        f"(`{'`, `'.join(placement.CHANGES)}`), just switched on, the largest size on the model, "
+        "all others on the RTL: as a whole in memory, as a whole on the core, and where `--place "
+        "auto` has them, by cycles that the compiler estimates of both. *Estimate over cycles*: "
+        "of the compiler. Empty: that place does not run the workload.",
     ),
     "places": Intro(
         "Three places",
         f"Workloads at five sizes each on `{places.CONFIG}`, just switched on: as a whole in "
         "memory, near it, on the core, and where `--place auto` has them. Cycles are "
         "the model's, which are the RTL's; *auto on RTL* is simulated. "
-        "*Warm*: without cycles in which main memory alone works. What lanes allow: an operation "
-        "of the source a cycle in each of four, as many engines as words of the core's vectors; "
-        "what main memory allows: each word of an array once. Empty: that place does not run the "
-        "workload.",
+        "*Warm*: without cycles in which main memory alone works. The largest sizes have table "
+        "3's ratio of iterations to bitlines. *Bound*: the larger of "
+        "what lanes allow, an operation of the source on float32 a cycle in each of four, as many "
+        "engines as words of the core's vectors, and of what main memory allows, each word of an "
+        "array once. Warm, words come from banks, one a cycle from each. Empty: that place does "
+        "not run the workload.",
+    ),
+    "regimes": Intro(
+        "Regimes",
+        f"Workloads at their smallest and largest sizes on `{regimes.CONFIG}`, as a whole in "
+        "memory and near it. *Loaded and stored*: from main memory and back. *Loaded, results "
+        "stay*, and *resident*, where arrays are in banks, too: runs of their own, of programs in "
+        "[phases](../sram_compiler.md#phases), before and behind which other runs load and store; "
+        "so results are compared, too. The core's arrays are always in main memory. Cycles of the "
+        "model, the smallest sizes also on the RTL where it says so. Empty: that place does not "
+        "run the workload, or its transfers cannot be apart from what computes. In the paper Inf-S "
+        "begins with arrays that are not transposed, and releases them late; it does not say where "
+        "the others begin.",
     ),
     "bitlines": Intro(
         "Bitlines a lane",

@@ -51,6 +51,7 @@ class Job:
     workload: str
     sizes: Mapping[str, int]
     seed: int
+    backend: str = "rtl"
     config: str = CONFIG
 
     @property
@@ -73,7 +74,7 @@ def measure(job: Job) -> dict[str, float | int | bool | None]:
     exact = True
     done: list[tuple[Program, int]] = []
     for place in (*PLACES, CHOSEN):
-        with Device(load_configuration(job.config, CHANGES), "rtl") as device:
+        with Device(load_configuration(job.config, CHANGES), job.backend) as device:
             inputs = {**measured.inputs, **(measured.sizes or {})}
             try:
                 fat = device.compile(measured, seed=job.seed, place=place)
@@ -101,11 +102,14 @@ def _estimate(given: LoopWorkload, config: SramConfig, program: Program) -> int:
 
 
 def jobs(request: Request) -> list[Job]:
-    """All workloads at five sizes each; few and small ones where it must be quick."""
+    """All workloads at five sizes each, the largest on the model, which takes minutes where the RTL
+    takes hours; few and small ones where it must be quick."""
     if request.quick:
-        return [Job("vec_add", {"n": n}, request.seed, "sram_b2") for n in (16, 256)]
+        return [Job("vec_add", {"n": n}, request.seed, config="sram_b2") for n in (16, 256)]
     return [
-        Job(name, sizes, request.seed) for name, several in SEVERAL.items() for sizes in several
+        Job(name, sizes, request.seed, "model" if sizes == several[-1] else "rtl")
+        for name, several in SEVERAL.items()
+        for sizes in several
     ]
 
 

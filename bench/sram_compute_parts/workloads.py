@@ -74,38 +74,52 @@ def _along(name: str, *sizes: int, **others: int) -> tuple[Mapping[str, int], ..
     return tuple({name: size, **others} for size in sizes)
 
 
-_POINTS = _along("points", 16, 64, 256, 512, 1024, dimensions=8, centres=8)
-_QUERIES = _along("queries", 16, 64, 256, 512, 1024, table=64)
+_CUBE = {**_MATRIX, "inner": 128}
+_POINTS = (
+    *_along("points", 16, 64, 256, 512, dimensions=8, centres=8),
+    {"points": 128, "dimensions": 128, "centres": 128},
+)
+_QUERIES = (
+    *_along("queries", 16, 64, 256, 512, table=64),
+    {"queries": 128, "table": 128, "inputs": 128, "outputs": 128},
+)
 
 
 SEVERAL: Mapping[str, Sequence[Mapping[str, int]]] = {
     "vec_add": _along("n", 16, 128, 1024, 4096, 16384),
     "array_sum": _along("n", 16, 128, 1024, 4096, 16384),
-    "stencil1d": _along("n", 16, 128, 1024, 4096, 16384, steps=2),
+    "stencil1d": (*_along("n", 16, 128, 1024, 4096, steps=2), {"n": 16384, "steps": 5}),
     "weighted_sum": _along("n", 16, 128, 1024, 4096, 16384),
-    "stencil2d": _matrices(8, 16, 32, 64, 128, steps=2),
+    "stencil2d": (*_matrices(8, 16, 32, 64, steps=2), {**_MATRIX, "steps": 5}),
     "stencil2d_int32": _matrices(8, 16, 32, 64, 128),
     "lifting": _matrices(8, 16, 32, 64, 128),
     "conv2d": _matrices(8, 16, 32, 64, 128),
     "conv2d_int8": _matrices(8, 16, 32, 64, 128),
     "row_sums": _matrices(8, 16, 32, 64, 128),
-    "mm": _matrices(8, 16, 32, 64, 128, inner=16),
-    "mm_inner": _matrices(8, 16, 24, 32, 64, inner=16),
-    "mm_int8": _matrices(8, 16, 32, 64, 128, inner=16),
-    "gauss_elim": _along("n", 8, 12, 16, 24, 32),
-    "stencil3d": tuple(
-        {"planes": planes, "rows": size, "columns": size, "steps": 1}
-        for planes, size in ((4, 4), (4, 8), (8, 16), (16, 16), (16, 32))
+    "mm": (*_matrices(8, 16, 32, 64, inner=16), _CUBE),
+    "mm_inner": (*_matrices(8, 16, 24, 32, inner=16), _CUBE),
+    "mm_int8": (*_matrices(8, 16, 32, 64, inner=16), _CUBE),
+    "gauss_elim": _along("n", 8, 16, 32, 64, 128),
+    "stencil3d": (
+        *(
+            {"planes": planes, "rows": size, "columns": size, "steps": 1}
+            for planes, size in ((4, 4), (4, 8), (8, 16), (16, 16))
+        ),
+        {"planes": 16, "rows": 32, "columns": 32, "steps": 5},
     ),
-    "conv3d": _matrices(8, 16, 24, 32, 64, outputs=2, inputs=2),
+    "conv3d": (
+        *_matrices(8, 16, 24, 32, outputs=2, inputs=2),
+        {"rows": 64, "columns": 64, "outputs": 16, "inputs": 16},
+    ),
     "dwt2d": _matrices(8, 16, 32, 64, 96),
     "kmeans": _POINTS,
     "kmeans_inner": _POINTS,
     "gather_mlp": _QUERIES,
     "gather_mlp_inner": _QUERIES,
 }
-"""Five sizes of each workload, up to those that fill the bitlines of ``sram_b4``, or take long on
-its core."""
+"""Five sizes of each workload. The largest one fills the bitlines of ``sram_b4`` or takes long on
+its core, and has table 3's ratio of iterations to bitlines; a step of the stencils here is two of
+the paper's."""
 
 _LARGE = {"rows": 2048, "columns": 2048}
 

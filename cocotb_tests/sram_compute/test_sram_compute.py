@@ -88,6 +88,28 @@ async def random_programs_do_what_the_model_does(dut):
 
 
 @cocotb.test()
+async def a_run_finds_what_the_one_before_keeps(dut):
+    """And zeros behind one that keeps nothing, or has been stopped."""
+    port = await open_port(dut)
+
+    def use(machine: Machine) -> None:
+        chance = generator()
+        begin(machine, chance)
+        finds = RandomStreams(CONFIG, chance, ARRAYS).copy_all()
+        for after in ("kept", "kept", "cleared", "kept", "stopped", "kept", "cleared"):
+            machine.run(assemble([*clearing(CONFIG), command(Opcode.END, keeps=1)]))
+            commands = [finds, *random_commands(chance, 6)[:-1]]
+            machine.run(assemble([*commands, command(Opcode.END, keeps=after != "cleared")]))
+            if after == "stopped":
+                machine.run(unknown(chance))
+                machine.driver.clear()
+            machine.run(assemble([finds, command(Opcode.END, keeps=1)]))
+        machine.check_rest()
+
+    await use_machine(port, CONFIG, use)
+
+
+@cocotb.test()
 async def the_core_runs_between_other_commands(dut):
     """What it writes is there for all behind it, what they write is there for it."""
     port = await open_port(dut)

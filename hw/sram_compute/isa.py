@@ -65,7 +65,8 @@ _MARGIN = unsigned(17)
 class Opcode(IntEnum, metaclass=EnumType, shape=4):
     """What a command does.
 
-    ``END``: the program is over when all that is before it is.
+    ``END``: the program is over when all that is before it is. If it ``keeps``, the next run finds
+    rows, carries and predicates as they are.
 
     ``COMPUTE``: all bitlines of all tiles run the microprogram at ``entry`` of the configuration's
     ROM at width ``n`` (0 where the width is no parameter), with the row of each base.
@@ -243,7 +244,7 @@ STORE = _command(
 """``before``, ``after``: so much of the array at the beginning and end of each dimension stays as
 it is in memory: of dimension 0 words, of others what ``sizes`` counts."""
 
-END = _command()
+END = _command(keeps=unsigned(1))
 
 SYNC = _command()
 

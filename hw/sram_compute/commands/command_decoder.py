@@ -39,9 +39,9 @@ def decoded_layout(
     is_unknown, bad_operand, bad_layout, is_outside
         there is no such opcode; a number is beyond what there is, or rows overlap; the entry of a
         ``LAYOUT`` makes no sense; lines of a ``COPY`` are none of memory.
-    bank, exchange, transfer, layout, entry, first, near
+    bank, exchange, transfer, layout, entry, first, near, keeps
         what banks do, the exchange, the transfer; the number of an entry; its new contents; the
-        core's first instruction; the command, for ``NearMemory``.
+        core's first instruction; the command, for ``NearMemory``; that of an ``END``.
     """
     return data.StructLayout(
         {
@@ -58,6 +58,7 @@ def decoded_layout(
             "entry": ENTRY,
             "first": 16,
             "near": COMMAND_BITS,
+            "keeps": 1,
         }
     )
 
@@ -140,6 +141,8 @@ class CommandDecoder(wiring.Component):
                 return self._transfer(opcode, view)
             case Opcode.CORE:
                 return [self.decoded.first.eq(view.first)]
+            case Opcode.END:
+                return [self.decoded.keeps.eq(view.keeps)]
             case Opcode.COPY:
                 is_outside = view.line + view.lines > self._memory_lines
                 return [

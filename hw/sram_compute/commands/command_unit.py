@@ -126,6 +126,7 @@ class CommandUnit(wiring.Component):
                 "fault": Out(ErrorCause),
                 "fault_place": Out(32),
                 "finished": Out(1),
+                "keeps": Out(1),
             }
         )
 
@@ -151,6 +152,7 @@ class CommandUnit(wiring.Component):
             self.transfer.eq(command.transfer),
             self.first_instruction.eq(command.first),
             self.near.eq(command.near),
+            self.keeps.eq(command.keeps),
             self.fault_place.eq(place),
             is_quiet.eq(self.banks_idle & ~self.exchange_busy),
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, ValueLike
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, wiring
 from gnarl.hw.lib.instanced import ResetInserter
 from gnarl.hw.lib.integer.count_ones import count_ones
@@ -74,13 +74,13 @@ class SramCore(Core):
         totals = [Signal(TOTAL_BITS, name=name) for name in TOTALS]
         control = self.add_run_control(m, faults, events, totals)
         m.submodules.watchdog = watchdog = Watchdog(WATCHDOG_CYCLES + config.latency)
-        reset, was_busy = Signal(), Signal()
+        reset, was_busy, keeps = Signal(), Signal(), Signal()
         m.d.sync += was_busy.eq(control.busy)
         m.d.comb += reset.eq(~control.busy)
 
         fetch, unit, transfer, exchange, rows = self._add_units(m, reset)
         near = self._add_near(m, reset, unit) if config.near_lanes else None
-        banks = self._add_banks(m, reset, unit, transfer, rows, near)
+        banks = self._add_banks(m, reset, reset & ~keeps, unit, transfer, rows, near)
         self._connect_commands(m, reset, fetch, unit, transfer, exchange, rows)
         core = self._add_core(m, reset, unit, control.busy) if config.core_lanes else None
         users = Users(fetch, transfer, near, core)
@@ -105,6 +105,10 @@ class SramCore(Core):
             bits_of_words = near.words_between_banks * WORD_BITS
         if core is not None:
             m.d.comb += [core_busy.eq(core.busy), issued.eq(core.issued)]
+        with m.If(unit.finished):
+            m.d.sync += keeps.eq(unit.keeps)
+        with m.Elif(fetch.start):
+            m.d.sync += keeps.eq(0)
         m.d.comb += [
             fetch.first_line.eq(program.values["0"]),
             fetch.start.eq(control.busy & ~was_busy),
@@ -183,11 +187,13 @@ class SramCore(Core):
         self,
         m: Module,
         reset: Signal,
+        clear: Value,
         unit: CommandUnit,
         transfer: ArrayTransfer,
         rows: RowNetwork,
         near: NearMemory | None,
     ) -> list[Bank]:
+        """``clear``: the reset of banks, which lose all that is in their rows."""
         config = self._config
         array_bits = (config.arrays - 1).bit_length()
         fork = Fork(unit.bank.payload.shape(), config.banks)
@@ -203,7 +209,7 @@ class SramCore(Core):
                 config.rom.words,
                 config.skip,
             )
-            m.submodules[f"bank_{number}"] = ResetInserter(reset)(bank)
+            m.submodules[f"bank_{number}"] = ResetInserter(clear)(bank)
             wiring.connect(m, getattr(fork, f"o{number}"), bank.command)
             wiring.connect(m, getattr(rows, f"rows{number}"), bank.rows)
             request, response, word = bank.request.payload, bank.response, transfer.words[number]

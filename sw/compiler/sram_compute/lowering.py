@@ -116,10 +116,14 @@ def specialiser(fat: FatProgram, name: str, config: SramConfig) -> Specialiser:
 
 class Specialiser:
     """Makes programs of one fat program for one configuration, and remembers them by shapes, sizes,
-    scalars, and elements where these decide. ``name``: of the programs. Raises ``WorkloadError`` as
-    ``require_places`` does."""
+    scalars, and elements where these decide. ``name``: of the programs; ``arrays_first``: whether
+    memory has all arrays of a part in rows before it computes, not when they are needed. Raises
+    ``WorkloadError`` as ``require_places`` does."""
 
-    def __init__(self, fat: FatProgram, name: str, config: SramConfig) -> None:
+    def __init__(
+        self, fat: FatProgram, name: str, config: SramConfig, *, arrays_first: bool = False
+    ) -> None:
+        self._arrays_first = arrays_first
         require_places(fat, config)
         self.nest, self.config = fat.nest, config
         self._fat, self._name = fat, name
@@ -217,7 +221,8 @@ class Specialiser:
 
     def _new_generator(self, part: Part, at: int) -> CodeGenerator:
         """A generator for one of the part's plans, on the arrays that it uses."""
-        return CodeGenerator(with_used_arrays(part.nest), part.plans[at], self.config)
+        nest, steps = with_used_arrays(part.nest), part.plans[at]
+        return CodeGenerator(nest, steps, self.config, arrays_first=self._arrays_first)
 
     def _new_slab_generator(self, part: Part, at: int) -> SlabCodeGenerator:
         return SlabCodeGenerator(with_used_arrays(part.nest), part.plans[at], self.config)

@@ -17,7 +17,7 @@ from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.program.rows import MachineRun, Rows, Wanted
 from gnarl.sw.program.tensor_spec import Array
 from gnarl.sw.program.tensor_spec import bind as bind_arrays
-from gnarl.sw.runtime.machine.host_machine import HostJob
+from gnarl.sw.runtime.machine.host_machine import HostJob, ModelMachine
 from gnarl.sw.runtime.sram_compute.command_checks import check_commands
 from gnarl.sw.runtime.sram_compute.command_cycles import most_command_cycles
 from gnarl.sw.runtime.sram_compute.figures import Tensors
@@ -98,14 +98,10 @@ class SramExecutor(HostExecutor[SramConfig, Tensors]):
 
     def model(self, config: SramConfig, job: HostJob[Tensors], wanted: Wanted) -> MachineRun:
         """Raises ``StoppedError`` where the hardware stops, ``CycleLimitError``."""
-        system = System(config)
-        system.load(job.image)
-        run = system.run(int(job.image["program"].words[0, 0]), job.max_cycles)
-        rows = wanted(run.counters)
-        contents = {
-            window: Rows(numbers, system.memory[numbers]) for window, numbers in rows.items()
-        }
-        return MachineRun(contents, run.cycles, run.counters)
+        return _run(System(config), job, wanted)
+
+    def model_machine(self, config: SramConfig) -> ModelMachine[Tensors]:
+        return _Model(self, config)
 
     def cause(self, program: Program, tensors: Tensors) -> str:
         """An index that the golden model finds outside of its array."""
@@ -134,11 +130,35 @@ class SramExecutor(HostExecutor[SramConfig, Tensors]):
     def _of_model(self, program: Program, tensors: Tensors) -> dict[str, Array]:
         values: dict[str, Array] = dict(tensors)
         config = SramConfig.from_dict(program.config)
+        system = System(config)
         for launch in program.launches:
             job = HostJob[Tensors](launch, values, image(launch, values))
-            memory = self.model(config, job, partial(result_rows, launch)).memory
+            system = system if system.keeps else System(config)
+            memory = _run(system, job, partial(result_rows, launch)).memory
             values |= outputs(launch, values, memory)
         return {spec.name: values[spec.name] for spec in program.outputs}
+
+
+class _Model(ModelMachine[Tensors]):
+    """A machine on which runs find what the one before keeps."""
+
+    def __init__(self, executor: SramExecutor, config: SramConfig) -> None:
+        super().__init__(executor, config)
+        self._system = System(config)
+
+    def wait(self) -> None:
+        if not self._system.keeps:
+            self._system = System(self._system.config)
+        wanted = partial(result_rows, self._job.launch)
+        self._run = _run(self._system, self._job, wanted)
+
+
+def _run(system: System, job: HostJob[Tensors], wanted: Wanted) -> MachineRun:
+    system.load(job.image)
+    run = system.run(int(job.image["program"].words[0, 0]), job.max_cycles)
+    rows = wanted(run.counters)
+    contents = {window: Rows(numbers, system.memory[numbers]) for window, numbers in rows.items()}
+    return MachineRun(contents, run.cycles, run.counters)
 
 
 @lru_cache(maxsize=16)

@@ -125,6 +125,10 @@ class HostExecutor(Executor[ConfigT, HostJob[OperandsT]], Generic[ConfigT, Opera
         operands = self.operands(launch, tensors)
         return HostJob(launch, operands, self.image(launch, operands), program=program)
 
+    def model_machine(self, config: ConfigT) -> ModelMachine[OperandsT]:
+        """What stands in for the hardware; by default each run is on its own."""
+        return ModelMachine(self, config)
+
     def machine(
         self,
         hardware: Hardware[ConfigT],
@@ -137,7 +141,7 @@ class HostExecutor(Executor[ConfigT, HostJob[OperandsT]], Generic[ConfigT, Opera
         if waves is not None and backend != "rtl":
             raise ConfigError([f"waves: backend {backend} shows no signals: must be left out"])
         if backend == "model":
-            return ModelMachine(self, hardware.config)
+            return self.model_machine(hardware.config)
         if port is not None:
             with stages("connect to board"):
                 return self._on_board(hardware.config, port)

@@ -248,28 +248,33 @@ def test_auto_against_the_best_of_three(tmp_path: Path):
     found += made_three("mm", 9, memory=100, near=None, core=None, auto=120)
     assert places.verdict(found).splitlines() == [
         "auto within 10 % of the best of three: 2 of 3 runs ✘; at worst 1.20 (mm, n 9)",
-        "memory over near, largest sizes: 0.25 (1 workloads), the paper's 2.1",
-        "near over core, largest sizes: 2.00 (1 workloads), the paper's 2.0",
-        "auto over core, largest sizes: 2.00 (1 workloads), the paper's 5.1",
-        "auto over near, largest sizes: 1.00 (1 workloads), the paper's 2.6",
+        "memory over near, largest sizes: 0.25 (1 workloads), the paper's 2.1; were near at its "
+        "bound: 0.45 (2 workloads)",
+        "near over core, largest sizes: 2.00 (1 workloads), the paper's 2.0; were core at its "
+        "bound: 0.90 (1 workloads)",
+        "auto over core, largest sizes: 2.00 (1 workloads), the paper's 5.1; were core at its "
+        "bound: 0.82 (2 workloads)",
+        "auto over near, largest sizes: 1.00 (1 workloads), the paper's 2.6; were near at its "
+        "bound: 0.82 (2 workloads)",
         "memory over near, warm: 2.00 (2 workloads)",
-        "vec_add, near, of what lanes or main memory allow, asked 80%: 90% ✔",
-        "vec_add, core, of what lanes or main memory allow, asked 80%: 45% ✘",
-        "vec_add, near, warm, of what lanes or banks allow, asked 80%: 70% ✘",
-        "mm, near, warm, of what lanes or banks allow, asked 80%: 70% ✘",
+        "near, of what lanes or main memory allow, largest sizes, at least 80%: 1 of 1 ✔",
+        "core, of what lanes or main memory allow, largest sizes, at least 80%: 0 of 1 ✘; below: "
+        "vec_add 45%",
+        "near, warm, of what lanes or banks allow, largest sizes, at least 80%: 0 of 2 ✘; below: "
+        "vec_add 70%, mm 70%",
         "bit-exact: 3 of 3 runs, 0 of them on RTL, too",
     ]
     (table,) = places.tables(found).values()
-    assert table.body[2] == "mm|n 9|100|||120|1.20|50|100||yes".split("|")
+    assert table.body[2] == "mm|n 9|100|||120|1.20|90|||70% ✘|50|100||yes".split("|")
     require_picture(places.draw, found, tmp_path)
 
 
 def test_what_lanes_and_main_memory_allow():
     config = load_configuration("sram_b4").config
-    least = places.least_cycles(workload("vec_add", {"n": 64}, 0), config, "vec_add")
+    least = places.least_cycles(workload("vec_add", {"n": 64}, 0), config)
     assert least == {"least": 64 * 3 * 4 * 10 // 8, "least_warm": 64 * 3 // 4}
     sizes = {"rows": 64, "columns": 64, "inner": 64}
-    least = places.least_cycles(workload("mm", sizes, 0), config, "mm")
+    least = places.least_cycles(workload("mm", sizes, 0), config)
     assert least == dict.fromkeys(least, 2 * 64**3 // 4)
 
 
@@ -308,6 +313,10 @@ def test_all_workloads_have_five_sizes(request_of_all: Request):
     for part in (placement, places):
         found = [tuple(job.labels.values()) for job in part.jobs(request_of_all)]
         assert len(set(found)) == len(found) == 5 * len(SEVERAL)
+    on_rtl = [job for job in placement.jobs(request_of_all) if job.backend == "rtl"]
+    assert len(on_rtl) == 4 * len(SEVERAL)
+    on_rtl = [job for job in places.jobs(request_of_all) if job.is_on_rtl]
+    assert len(on_rtl) == len(SEVERAL) + len(places.ON_RTL)
 
 
 def made_tile(tile: tuple[int, ...], count: int | None, *flags: str):

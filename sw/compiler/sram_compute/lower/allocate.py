@@ -80,6 +80,7 @@ def allocate(
     rows: np.ndarray,
     tally: Records,
     banks: Records,
+    arrays_first: bool,
 ) -> Allocated:
     """Makes commands: ``rows``, int64 [n, columns], and ``TALLY`` [1]. O(steps x values in rows).
 
@@ -94,6 +95,8 @@ def allocate(
     banks
         ``BANK`` [1] of zeros, which the caller holds: a compiled function frees an array of its own
         while a record of it is still used.
+    arrays_first
+        whether all arrays come to rows before the first step, not when they are needed.
     """
     keep_parts(calculations, given, arrays)
     values, steps = given.values[: given.counts[VALUES]], given.steps[: given.counts[STEPS]]
@@ -110,6 +113,12 @@ def allocate(
         bank.entries[entry] = -1
     bank.arrays, bank.free_line, bank.wordlines = len(arrays), free_line, wordlines
     state = State(values, uses, stored, owners, rows, tally[0], bank, tiles[0])
+    if arrays_first:
+        if len(rows) < 2 * len(arrays):
+            return Allocated(FULL, 0, 0, 0)
+        lacking = _bring_arrays(state, steps, is_needed)
+        if lacking:
+            return Allocated(FEW, 0, 0, lacking)
     for number in range(len(steps)):
         if is_needed[number]:
             step = steps[number]
@@ -181,6 +190,23 @@ def _uses(values: Records, steps: Records, is_needed: np.ndarray) -> np.ndarray:
                     uses[value.end_uses] = number
                     value.end_uses += 1
     return uses
+
+
+@compiled_inner
+def _bring_arrays(state: State, steps: Records, is_needed: np.ndarray) -> int:
+    """Brings all arrays that are read to rows, in the order of their first use. Gives how many rows
+    lack."""
+    for number in range(len(steps)):
+        if not is_needed[number]:
+            continue
+        for read in _reads(steps[number]):
+            if read >= 0 and state.values[read].array >= 0 and state.values[read].row < 0:
+                value = state.values[read]
+                if not give_rows(state, read):
+                    return int(value.rows)
+                bring(state, value)
+                value.is_locked = 0
+    return 0
 
 
 @compiled_inner

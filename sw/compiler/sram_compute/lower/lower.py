@@ -164,10 +164,19 @@ class OutsideError(WorkloadError):
 class CodeGenerator:
     """Lowers one plan, at any sizes, and remembers the commands. Source: Infinity Stream, 4.2.
 
-    All arrays of ``nest`` lie in the same tiles; bindings may have others.
+    All arrays of ``nest`` lie in the same tiles; bindings may have others. ``arrays_first``: as
+    ``allocate`` has it.
     """
 
-    def __init__(self, nest: Nest, plan: tuple[Step, ...], config: SramConfig) -> None:
+    def __init__(
+        self,
+        nest: Nest,
+        plan: tuple[Step, ...],
+        config: SramConfig,
+        *,
+        arrays_first: bool = False,
+    ) -> None:
+        self._arrays_first = arrays_first
         self._nest = nest
         self._plan = plan
         self._config = config
@@ -327,6 +336,7 @@ class CodeGenerator:
                 rows,
                 counts,
                 np.zeros(1, BANK),
+                self._arrays_first,
             )
             if allocated.how == allocation.FEW:
                 raise CapacityError(

@@ -54,16 +54,20 @@ _SYNCED = (
 
 
 class System:
-    """Banks, which each run finds cleared, and main memory, which stays from run to run.
+    """Banks, which each run finds cleared unless the one before keeps what is in them, and main
+    memory, which stays from run to run.
 
     memory
         uint32 [lines, words of a line].
     instructions
         of the core: uint32 [instructions, words of one].
+    keeps
+        whether the next run finds rows, carries and predicates as they are.
     """
 
     def __init__(self, config: SramConfig) -> None:
         self.config = config
+        self.keeps = False
         self.memory = np.zeros((config.memory_lines, LINE_WORDS), np.uint32)
         self.instructions = no_program(config)
         self.arrays = ComputeArray(config.wordlines, config.tiles * config.bitlines)
@@ -141,7 +145,9 @@ class Run:
             ),
             0,
         )
-        system.arrays.clear()
+        if not system.keeps:
+            system.arrays.clear()
+        system.keeps = False
         system.engines.clear()
         for bank in system.banks:
             bank.begin()
@@ -267,6 +273,7 @@ class Run:
             self._cycle = self._quiet(cycle) + 1
         else:
             self._end(max(self._quiet(cycle), self._copied()) + END_CYCLES)
+            self._system.keeps = bool(fields["keeps"])
 
     def _hold(self, cycle: int) -> int:
         """Nothing is fetched from a cycle on; the first in which nothing is fetched or copied."""
