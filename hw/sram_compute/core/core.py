@@ -107,7 +107,7 @@ class SramCore(Core):
             m.d.comb += [core_busy.eq(core.busy), issued.eq(core.issued)]
         with m.If(unit.finished):
             m.d.sync += keeps.eq(unit.keeps)
-        with m.Elif(fetch.start):
+        with m.Elif(fetch.start | self.clear):
             m.d.sync += keeps.eq(0)
         m.d.comb += [
             fetch.first_line.eq(program.values["0"]),

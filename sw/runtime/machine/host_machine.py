@@ -82,6 +82,7 @@ class Hosted(Protocol[OperandsT]):
 class HostMachine(Generic[OperandsT]):
     """An accelerator behind a port: a simulator's, or a board's.
 
+    A program finds the core as after a reset; launches of one may leave something for the next.
     Keeps digests of what windows hold, and the rows that launches have left, so that rows are not
     loaded again where they still are.
     """
@@ -110,6 +111,7 @@ class HostMachine(Generic[OperandsT]):
             whole = {name: self._all_rows(name) for name in written or ()}
             self._forget(None if written is None else whole)
             self._left = {}
+            self.driver.clear()
         self._job = job
         for window, rows in job.image.items():
             changed = {}

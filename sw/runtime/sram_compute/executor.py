@@ -140,15 +140,20 @@ class SramExecutor(HostExecutor[SramConfig, Tensors]):
 
 
 class _Model(ModelMachine[Tensors]):
-    """A machine on which runs find what the one before keeps."""
+    """A machine on which launches of a program find what the one before keeps."""
 
     def __init__(self, executor: SramExecutor, config: SramConfig) -> None:
         super().__init__(executor, config)
         self._system = System(config)
+        self._program: Program | None = None
+
+    def load(self, job: HostJob[Tensors]) -> None:
+        super().load(job)
+        if not self._system.keeps or job.program is not self._program:
+            self._system = System(self._system.config)
+        self._program = job.program
 
     def wait(self) -> None:
-        if not self._system.keeps:
-            self._system = System(self._system.config)
         wanted = partial(result_rows, self._job.launch)
         self._run = _run(self._system, self._job, wanted)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bench.sram_compute_parts.regimes import RESIDENT, STAY, STORED, program_in
@@ -64,6 +66,19 @@ def test_transfers_are_apart_from_what_computes(name: str, sizes: dict[str, int]
     assert store == {Opcode.LAYOUT, Opcode.STORE, Opcode.END}
     assert not compute & {Opcode.LAYOUT, Opcode.LOAD, Opcode.STORE}
     cycles_of_launches(program, given, "sram_b4", "model")
+
+
+@pytest.mark.parametrize("backend", ["model", "rtl"])
+def test_another_program_finds_nothing(backend: str):
+    given = workload("vec_add", {"n": 100}, 1)
+    program = program_in(given, "sram_b2", "memory", STAY)
+    assert program is not None
+    with Device("sram_b2", backend) as device:
+        whole = device.run(program, given.inputs).outputs["c"]
+        computes, stores = (replace(program, launches=(each,)) for each in program.launches)
+        device.run(computes, given.inputs)
+        alone = device.run(stores, given.inputs).outputs["c"]
+    assert whole.all() and not alone.any()
 
 
 def test_what_goes_through_main_memory_has_no_phases():
