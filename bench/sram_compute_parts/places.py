@@ -210,7 +210,8 @@ def verdict(records: Sequence[Record]) -> str:
     large = list(last.values())
     for (slow, fast), paper in PAPER.items():
         ratio = _ratio(large, f"cycles_{slow}", f"cycles_{fast}")
-        at_bound = _ratio(large, "least", f"cycles_{fast}")
+        both = [row for row in large if row[f"cycles_{slow}"]]
+        at_bound = _ratio(both, "least", f"cycles_{fast}")
         lines.append(
             f"{fast} over {slow}, largest sizes: {ratio}, the paper's {paper}; were {slow} at its "
             f"bound: {at_bound}"

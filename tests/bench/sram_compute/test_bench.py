@@ -249,13 +249,13 @@ def test_auto_against_the_best_of_three(tmp_path: Path):
     assert places.verdict(found).splitlines() == [
         "auto within 10 % of the best of three: 2 of 3 runs ✘; at worst 1.20 (mm, n 9)",
         "memory over near, largest sizes: 0.25 (1 workloads), the paper's 2.1; were near at its "
-        "bound: 0.45 (2 workloads)",
+        "bound: 0.23 (1 workloads)",
         "near over core, largest sizes: 2.00 (1 workloads), the paper's 2.0; were core at its "
         "bound: 0.90 (1 workloads)",
         "auto over core, largest sizes: 2.00 (1 workloads), the paper's 5.1; were core at its "
-        "bound: 0.82 (2 workloads)",
+        "bound: 0.90 (1 workloads)",
         "auto over near, largest sizes: 1.00 (1 workloads), the paper's 2.6; were near at its "
-        "bound: 0.82 (2 workloads)",
+        "bound: 0.90 (1 workloads)",
         "memory over near, warm: 2.00 (2 workloads)",
         "near, of what lanes or main memory allow, largest sizes, at least 80%: 1 of 1 ✔",
         "core, of what lanes or main memory allow, largest sizes, at least 80%: 0 of 1 ✘; below: "
