@@ -68,7 +68,7 @@ main = Benchmark(
     page       no measurement: writes build/bench, or where it has results build/bench/full, into
                docs/results/fuseflow.md and README.md
 
-    All parts take less than 20 minutes on two cores, with 8 graphs in RTL.
+    All parts take about 20 minutes on two cores, with 8 graphs in RTL.
 
     Exit status: 0 when all results are bit-exact, 1 when one is not or is missing, 2 for bad input.
 

@@ -120,9 +120,10 @@ INTROS = {
         f"and *in blocks*, with values of {fusion.BLOCK} words, as the paper has them. Cycles, "
         "operations and bytes are estimated (below), two models are run besides. *× none*: over "
         "those without fusion.",
-        full="GCN and GraphSAGE on Citeseer; an autoencoder of 262,144–512–512–262,144, of which "
-        "one image of five is simulated; and two decoders of GPT-3 Small, 1,024 positions, 768 "
-        "wide, with 12 heads",
+        full="GCN and GraphSAGE on Citeseer; an autoencoder of 262,144–512–512–262,144, whose "
+        "first layer is simulated whole, and fused all of it (1,048,576 pixels would need four "
+        "times its 16 GB of the host's memory); and two decoders of GPT-3 Small, 1,024 positions, "
+        "768 wide, with 12 heads",
     ),
     "memory": Intro(
         "Memory of lines",
@@ -172,7 +173,7 @@ INTROS = {
 
 PAGE = Page(
     "FuseFlow",
-    "Measured by `make bench ONLY=fuseflow`, in less than 20 minutes on two cores, and by "
+    "Measured by `make bench ONLY=fuseflow`, in about 20 minutes on two cores, and by "
     "`.venv/bin/python -m bench.fuseflow --full`, which has the rows besides that parts name, in "
     "hours; Cora and Citeseer need their files (`GNARL_WORKLOADS` in "
     "[development.md](../development.md#commands)). `.venv/bin/python -m bench.fuseflow page` "
