@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gnarl.hw.sam.graph import Graph
+from gnarl.hw.sam.graph import Block, Graph
 from gnarl.hw.sam.token import DONE, EMPTY
 from gnarl.sw.runtime.sam.model.tokens import STOP, Done, Inputs, Parents, Site, Stream, totals_of
 
@@ -74,15 +74,15 @@ def _begins(columns: list[np.ndarray]) -> np.ndarray:
 
 def needed_sums(graph: Graph, settings: Mapping[tuple[str, str], int]) -> int:
     """Sums that no accumulator of a graph needs more of, whatever its keys are."""
-    return max(
-        (
-            settings.get((block.name, f"size{block['order'] - 1}"), 0)
-            << (_shift(settings.get((block.name, "size0"), 0)) if block["order"] > 1 else 0)
-            for block in graph.blocks
-            if block.type == "spaccumulator"
-        ),
-        default=0,
-    )
+    accumulators = (block for block in graph.blocks if block.type == "spaccumulator")
+    return max((most_sums(block, settings) for block in accumulators), default=0)
+
+
+def most_sums(accumulator: Block, settings: Mapping[tuple[str, str], int]) -> int:
+    """Sums that an accumulator needs no more of, whatever its keys are."""
+    order = accumulator["order"]
+    outermost = settings.get((accumulator.name, f"size{order - 1}"), 0)
+    return outermost << (_shift(settings.get((accumulator.name, "size0"), 0)) if order > 1 else 0)
 
 
 def _shift(size: int) -> int:

@@ -11,6 +11,7 @@ from gnarl.hw.sam.graph import Graph
 from gnarl.hw.sam.unit import OPERATIONS
 from gnarl.sw.program.rows import Samples
 from gnarl.sw.runtime.machine.cycle_limit import CycleLimitError
+from gnarl.sw.runtime.sam.model.accumulate import most_sums
 from gnarl.sw.runtime.sam.model.tokens import ModelError
 from gnarl.sw.runtime.sam.simulator import layout, writers
 from gnarl.sw.runtime.sam.simulator.build import Laid, lay_out
@@ -46,7 +47,7 @@ def simulate(
         machine.run(until if history is None else min(until, history.next_cycle))
         if history is not None:
             history.note()
-    machine.require_end()
+    machine.require_end(config, settings)
     if machine.cycles > max_cycles:
         raise CycleLimitError(max_cycles)
     return machine.result(history.samples() if history else None)
@@ -95,14 +96,18 @@ class _Machine:
                 self._words[name].append(memory[first : first + count].copy())
                 records[port + layout.REQUESTS] = 0
 
-    def require_end(self) -> None:
+    def require_end(self, config: SamConfig, settings: Mapping[tuple[str, str], int]) -> None:
         """Raises an error unless the run has come to its end."""
         if self._once(layout.STATUS) == layout.DEADLOCK:
             raise DeadlockError(self._once(layout.LAST_MOVE) + 1, waiting(self._graph, self._laid))
         if self._once(layout.STATUS) == layout.FAULT:
             at = self._once(layout.AT_FAULT)
             name = next(name for name, block in self._laid.blocks.items() if block == at)
-            raise ModelError(self._graph[name], f"sees something impossible in cycle {self.cycle}")
+            block, held = self._graph[name], config.accumulator_words
+            text = f"sees something impossible in cycle {self.cycle}"
+            if block.type == "spaccumulator" and (sums := most_sums(block, settings)) > held:
+                text += f": it may need {sums:,} sums, and has {held:,}, accumulator_words"
+            raise ModelError(block, text)
 
     def counters(self) -> dict[str, int]:
         """Tokens, operations, reads and cycles of stalls so far."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.lib.errors import GnarlError, WorkloadError
 from gnarl.hw.lib.machine.memory_map import NO_LIMIT
 from gnarl.hw.sam.block_types import BLOCK_TYPES
 from gnarl.hw.sam.config import SamConfig
@@ -29,7 +29,7 @@ from gnarl.sw.runtime.sam.figures import figures, longest_stream, operations
 from gnarl.sw.runtime.sam.image import operands
 from gnarl.sw.runtime.sam.traffic import traffic
 from gnarl.sw.runtime.target.configuration import load_configuration
-from gnarl.sw.workloads.einsum.text import program_text
+from gnarl.sw.workloads.einsum.text import parse_program, program_text
 from gnarl.sw.workloads.tensor.tensor import Tensor
 from tests.support.errors import noted
 from tests.support.sam.models import CONFIG, compiled, model_of
@@ -478,3 +478,13 @@ def test_sums_of_launches() -> None:
     )
     found = Estimate(launches, {})
     assert (found.cycles, found.operations, found.bytes) == (5, 70, 900)
+
+
+def test_an_accumulator_that_is_too_small_is_named() -> None:
+    """Rows are simulated without the model, which would say so before."""
+    tensors = {"A": np.ones((3, 4)), "B": np.ones((4, 70))}
+    program = parse_program("X(i,j)=A(i,k)*B(k,j) -s=reorder(X:i,k,j)")
+    small = replace(CONFIG, accumulator_words=64)
+    made = compiled(program, tensors, [], "factored", config=small)
+    with pytest.raises(GnarlError, match="may need 70 sums, and has 64, accumulator_words$"):
+        estimate(made, tensors)
