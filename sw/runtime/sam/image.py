@@ -373,6 +373,11 @@ class _Need(NamedTuple):
     block: str
     array: BlockArray
 
+    @property
+    def rank(self) -> tuple[int, str, str, str]:
+        """Of several needs the greatest is told."""
+        return self.rows, self.tensor, self.block, self.array.name
+
 
 def _least_rows(operands: Operands) -> Iterator[_Need]:
     """Rows that an array of each result needs whatever the data are."""
@@ -401,12 +406,12 @@ def _require_rows(config: SamConfig, needed: Sequence[_Need]) -> None:
     """Raises ``CapacityError`` where an array has fewer rows, or references do not reach them."""
     short = [need for need in needed if config.rows_of(need.block, need.array) < need.rows]
     if short:
-        rows, tensor, block, array = max(short, key=lambda need: need.rows)
+        rows, tensor, block, array = max(short, key=lambda need: need.rank)
         field = size_field(config.arrays, block, array.name)
         there = size_of(config.arrays, config.array_words, block, array.name)
         least = rows * array.value_words
         raise CapacityError(f"{field} = {there}: tensor {tensor} needs at least {least}")
-    rows, tensor, *_ = max(needed, key=lambda need: need.rows)
+    rows, tensor, *_ = max(needed, key=lambda need: need.rank)
     if config.index_bits < (bits := rows.bit_length()):
         raise CapacityError(
             f"index_bits = {config.index_bits}: tensor {tensor} needs at least {bits}, for "
