@@ -74,6 +74,5 @@ def test_rows_that_take_too_long_are_fewer(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(module, "MOST_CYCLES", 100)
     (found,) = estimate(program, tensors, 64).launches
     assert found.share == pytest.approx(1 / 300)
-    monkeypatch.setattr(module, "MOST_CYCLES_OF_ALL", 100)
     with pytest.raises(CycleLimitError):
-        estimate(program, tensors, 64)
+        estimate(program, tensors, 64, 100)
