@@ -20,7 +20,7 @@ from gnarl.sw.runtime.sram_compute.figures import CYCLES
 def quick(tmp_path: Path) -> Request:
     results = tmp_path / "results.json"
     console = Console(file=StringIO())
-    return Request(tmp_path, tmp_path, "model", 0, True, console, {}, results)
+    return Request(tmp_path, tmp_path, "model", 0, True, console, {}, results=results)
 
 
 def require_picture(draw: Any, found: Any, folder: Path) -> None:

@@ -221,7 +221,8 @@ def test_ratios_and_shares_beside_the_papers(tmp_path: Path):
 @pytest.fixture
 def requested(tmp_path: Path) -> Request:
     console = Console(file=StringIO())
-    return Request(tmp_path, tmp_path, "model", 0, False, console, {}, tmp_path / "results.json")
+    results = tmp_path / "results.json"
+    return Request(tmp_path, tmp_path, "model", 0, False, console, {}, results=results)
 
 
 def test_all_stages_are_different(requested: Request):
