@@ -22,7 +22,7 @@ from bench.lib.summary import cells, mark
 from bench.lib.tables import Cells
 from gnarl.hw.sam.config import SamConfig
 from gnarl.sw.compiler.sam.fuse.regions import regions_of
-from gnarl.sw.compiler.sam.fuse.schedule import Schedule
+from gnarl.sw.compiler.sam.fuse.schedule import Schedule, parse_schedule
 from gnarl.sw.compiler.sam.workload import SamModel
 from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.report.report import intensity
@@ -69,6 +69,8 @@ class Network:
         of a launch all of which must be simulated.
     words
         of values: of blocks, if there are several.
+    like
+        arguments of a smaller model, on which the indices of blocks are looked for; empty: on this.
     run
         variants that are run besides, to be compared bit for bit.
     """
@@ -83,6 +85,7 @@ class Network:
     rows: int = DEFAULT_ROWS
     most_cycles: int = MOST_CYCLES_OF_ALL
     words: int = 1
+    like: tuple[int, ...] = ()
     run: tuple[str, ...] = ()
 
     @property
@@ -124,7 +127,9 @@ MORE_NETWORKS = {
         rows=512,
         most_cycles=1 << 30,
     ),
-    "GPT-3 in blocks": Network("decoder", "model", _GPT3, paper=(1.75, 2.70), rows=16, words=BLOCK),
+    "GPT-3 in blocks": Network(
+        "decoder", "model", _GPT3, paper=(1.75, 2.70), rows=8, words=BLOCK, like=_QUARTER
+    ),
 }
 """Those that a full request has besides."""
 
@@ -219,18 +224,28 @@ def estimated(device: Device, workload: SamModel, job: Job) -> tuple[Program, Es
         program = device.compile(workload, fuse=job.variant, schedule=pruned(own))
         return program, estimate(program, workload.inputs, own.rows, own.most_cycles)
     assert isinstance(config, SamConfig)
-    candidates = Candidates(workload, config, workload.inputs, own.rows)
+    smaller = workload if job.quick or not own.like else device.workload(_made(own, own.like))
+    candidates = Candidates(smaller, config, smaller.inputs, own.rows)
     made = with_blocks(candidates, candidates.candidate(fuse=job.variant), own.words)
     assert made is not None
-    return made.compiled.program, made.estimate
+    if smaller is workload:
+        return made.compiled.program, made.estimate
+    schedule = parse_schedule(made.compiled.schedule, f"{job}")
+    program = device.compile(workload, schedule=schedule)
+    return program, estimate(program, workload.inputs, own.rows)
+
+
+def _made(network: Network, arguments: tuple[int, ...] | None) -> Any:
+    """A model of a network's example with its inputs; ``None``: the small one."""
+    example = runpy.run_path(f"{ROOT / 'examples' / f'{network.example}.py'}")
+    return example[network.small]() if arguments is None else example[network.make](*arguments)
 
 
 def source(job: Job) -> Any:
     """The model with its inputs, as a device reads it."""
     os.environ["GNARL_WORKLOADS"] = str(job.workloads.resolve())
     own = job.own
-    example = runpy.run_path(f"{ROOT / 'examples' / f'{own.example}.py'}")
-    made = example[own.small]() if job.quick else example[own.make](*own.arguments)
+    made = _made(own, None if job.quick else own.arguments)
     if not own.data:
         return made
     import torch
