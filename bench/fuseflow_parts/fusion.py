@@ -128,7 +128,14 @@ MORE_NETWORKS = {
         most_cycles=1 << 30,
     ),
     "GPT-3 in blocks": Network(
-        "decoder", "model", _GPT3, paper=(1.75, 2.70), rows=8, words=BLOCK, like=_QUARTER
+        "decoder",
+        "model",
+        _GPT3,
+        paper=(1.75, 2.70),
+        rows=8,
+        most_cycles=1 << 30,
+        words=BLOCK,
+        like=_QUARTER,
     ),
 }
 """Those that a full request has besides."""
@@ -232,7 +239,7 @@ def estimated(device: Device, workload: SamModel, job: Job) -> tuple[Program, Es
         return made.compiled.program, made.estimate
     schedule = parse_schedule(made.compiled.schedule, f"{job}")
     program = device.compile(workload, schedule=schedule)
-    return program, estimate(program, workload.inputs, own.rows)
+    return program, estimate(program, workload.inputs, own.rows, own.most_cycles)
 
 
 def _made(network: Network, arguments: tuple[int, ...] | None) -> Any:
