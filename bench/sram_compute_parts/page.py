@@ -13,7 +13,6 @@ from bench.sram_compute_parts import (
     placement,
     places,
     pointnet,
-    regimes,
     simulation,
     tiles,
 )
@@ -70,7 +69,7 @@ INTROS = {
     ),
     "regimes": Intro(
         "Regimes",
-        f"Workloads at their smallest and largest sizes on `{regimes.CONFIG}`, as a whole in "
+        f"Workloads at their smallest and largest sizes on `{places.CONFIG}`, as a whole in "
         "memory and near it. *Loaded and stored*: from main memory and back. *Loaded, results "
         "stay*, and *resident*, where arrays are in banks, too: runs of their own, of programs in "
         "[phases](../sram_compiler.md#phases), before and behind which other runs load and store; "

@@ -69,7 +69,7 @@ was simulated; ``least``, ``least_warm``: as ``least_cycles`` has them."""
 
 @dataclass(frozen=True)
 class Job:
-    """A workload at a size, in all places; ``is_on_rtl``: what is chosen also on the RTL."""
+    """A workload at a size, in all places; ``is_on_rtl``: on the RTL besides."""
 
     workload: str
     sizes: Mapping[str, int]

@@ -4,18 +4,19 @@ where all of it is in banks."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.lib.cycles import cycles_of
 from bench.lib.measurements import measure_exact
 from bench.lib.plots import bars, line_at, save, subplots
-from bench.lib.records import Metric, Record, Setting, rows
+from bench.lib.records import Metric, Record, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell, geometric_mean
 from bench.lib.tables import Cells
-from bench.sram_compute_parts.workloads import SEVERAL, sizes_text, workload
+from bench.sram_compute_parts.places import CHOSEN, Job
+from bench.sram_compute_parts.places import PAPER as IN_PLACES
+from bench.sram_compute_parts.workloads import SEVERAL, workload
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.sw.compiler.sram_compute.lowering import Specialiser
@@ -27,7 +28,6 @@ from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.loops.workload import LoopWorkload
 
 BENCH = "sram_compute.regimes"
-CONFIG = "sram_b4"
 PLACES = ("memory", "near")
 CORE = "core"
 
@@ -38,13 +38,13 @@ REGIMES = {
     RESIDENT: "resident",
 }
 
+BEST = "best"
+"""The faster of memory and near."""
+
 PAPER = {
-    ("near", "memory"): 2.1,
-    ("core", "near"): 2.0,
-    ("core", "best"): 5.1,
-    ("near", "best"): 2.6,
+    (slow, BEST if fast == CHOSEN else fast): ratio for (slow, fast), ratio in IN_PLACES.items()
 }
-"""As ``places.PAPER``; ``best``: the faster of memory and near."""
+"""As ``places.PAPER``, whose choice of places is the best one here."""
 
 METRICS = {
     **{f"{place}_{regime}": Metric("cycles", "lower") for place in PLACES for regime in REGIMES},
@@ -54,27 +54,6 @@ METRICS = {
 }
 """``None`` for what does not run there, or not in such a regime. ``on_rtl``: how many of the runs
 were simulated, too, and had the model's cycles."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """A workload at a size, in all regimes; ``is_on_rtl``: on the RTL besides."""
-
-    workload: str
-    sizes: Mapping[str, int]
-    seed: int
-    is_on_rtl: bool
-    config: str = CONFIG
-
-    @property
-    def labels(self) -> dict[str, Any]:
-        return {"workload": self.workload, "sizes": sizes_text(self.sizes)}
-
-    def setting(self) -> Setting:
-        return Setting.of(load_configuration(self.config), self.seed)
-
-    def __str__(self) -> str:
-        return f"{self.workload}, {sizes_text(self.sizes)}"
 
 
 def measure(job: Job) -> dict[str, float | int | bool | None]:
@@ -162,7 +141,7 @@ def _cycles(row: Mapping[str, Any], place: str, regime: str) -> int | None:
     """Cycles in a regime; of the core always from main memory and back."""
     if place == CORE:
         return row[CORE]
-    if place != "best":
+    if place != BEST:
         return row[f"{place}_{regime}"]
     return min((each for name in PLACES if (each := row[f"{name}_{regime}"])), default=None)
 

@@ -7,7 +7,9 @@ from functools import reduce
 
 from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from gnarl.hw.lib.cut_points import named
-from gnarl.hw.lib.float.mul import MULTIPLIER_BITS
+
+MULTIPLIER_BITS = 17
+"""Width of unsigned operands that the multiplier blocks of all FPGAs take."""
 
 
 def partial_products(m: Module, a: Value, b: Value, name: str) -> list[Value]:

@@ -40,7 +40,7 @@ from gnarl.hw.sam.blocks.writers.compressed_writer import CompressedWriter
 from gnarl.hw.sam.blocks.writers.dense_writer import DenseWriter
 from gnarl.hw.sam.blocks.writers.value_writer import ValueWriter
 from gnarl.hw.sam.config import SamConfig
-from gnarl.hw.sam.graph import Block, Graph, own_shape
+from gnarl.hw.sam.graph import Block, Graph, memory_violation, own_shape
 from gnarl.hw.sam.value_shape import ONE_WORD, ValueShape
 
 _FEW_IN_FLIGHT = 8
@@ -75,13 +75,8 @@ def check_block(block: Block, config: SamConfig) -> None:
                 "for a bitvector level, whose rows hold its words"
             ]
         )
-    if (words := own_shape(block).words) > 1 and config.memory == "shared":
-        raise ConfigError(
-            [
-                f"block {block.name}: memory = 'shared': must be 'local' or 'lines' for blocks of "
-                f"values, whose rows have {words} words"
-            ]
-        )
+    if violation := memory_violation(block, config.memory):
+        raise ConfigError([violation])
     if block.type == "function":
         try:
             check_function(config.number_format, getattr(Function, block["op"].upper()))

@@ -70,7 +70,7 @@ class SamConfig(TargetConfig):
         rows of each array: segments, coordinates, words of bitvectors, values. Of blocks of values
         it is their words, so that a row that is longer is one of fewer.
     arrays
-        rows of some arrays, in place of ``array_words``: by ``BLOCK_ARRAY``, such as
+        sizes of some arrays, in place of ``array_words``: by ``BLOCK_ARRAY``, such as
         ``lookup_B_j_crd``, or by ``BLOCK``, for all of its arrays; of a fabric by units.
     accumulator_words
         sums that a sparse accumulator holds: a power of two.

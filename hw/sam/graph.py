@@ -296,6 +296,17 @@ def own_shape(block: Block) -> ValueShape:
     return ValueShape.parse(block.parameters.get("block", ""))
 
 
+def memory_violation(block: Block, memory: str) -> str:
+    """Why a memory of this kind has no rows for a block's values; "" where it has."""
+    words = own_shape(block).words
+    if words == 1 or memory != "shared":
+        return ""
+    return (
+        f"block {block.name}: memory = 'shared': must be 'local' or 'lines' for blocks of values, "
+        f"whose rows have {words} words"
+    )
+
+
 def _shape_given(block: Block, output: str, given: Mapping[str, ValueShape]) -> ValueShape:
     """What a value is that an output carries, by those of the inputs."""
     match block.type:

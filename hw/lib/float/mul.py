@@ -8,9 +8,7 @@ from gnarl.hw.lib.float.parts import (
     Operand,
 )
 from gnarl.hw.lib.formats import FloatFormat
-
-MULTIPLIER_BITS = 17
-"""Width of unsigned operands that the multiplier blocks of all FPGAs take."""
+from gnarl.hw.lib.products import MULTIPLIER_BITS
 
 
 def product_bits(format: FloatFormat) -> int:

@@ -149,14 +149,7 @@ def _to_power_of_two(
         product=partial_products(m, s.significand, Const(numbers.factor), "product"),
     )
 
-    s = cut(
-        is_bypassed=s.is_bypassed,
-        bypass=s.bypass,
-        sign=s.sign,
-        is_negative=s.is_negative,
-        exponent=s.exponent,
-        product=sum_products(m, s.product, "product"),
-    )
+    s = cut(**vars(s) | {"product": sum_products(m, s.product, "product")})
 
     magnitude = _fixed(m, format, numbers, s.product, s.exponent)
     power = split(m, format, Mux(s.is_negative, -magnitude, magnitude))

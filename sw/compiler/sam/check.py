@@ -10,7 +10,7 @@ import networkx as nx
 from gnarl.hw.lib.errors import CapacityError, ConfigError, WorkloadError
 from gnarl.hw.lib.formats import FixedFormat
 from gnarl.hw.sam.config import SamConfig
-from gnarl.hw.sam.graph import Graph, own_shape
+from gnarl.hw.sam.graph import Graph, memory_violation
 from gnarl.sw.workloads.tensor.expression import Access, Statement, stored_indices
 from gnarl.sw.workloads.tensor.storage import TensorFormat
 
@@ -27,12 +27,8 @@ def require_supported(graph: Graph, config: SamConfig) -> None:
     """Raises ``ConfigError`` for a function that the number format lacks, and for blocks of values
     in a memory without rows for them, as the hardware does."""
     for block in graph.blocks:
-        if (words := own_shape(block).words) > 1 and config.memory == "shared":
-            text = (
-                f"block {block.name}: memory = 'shared': must be 'local' or 'lines' for blocks of "
-                f"values, whose rows have {words} words"
-            )
-            raise ConfigError([text])
+        if violation := memory_violation(block, config.memory):
+            raise ConfigError([violation])
     if not isinstance(config.number_format, FixedFormat):
         return
     for block in graph.blocks:

@@ -38,6 +38,7 @@ from tests.sw.compiler.sam.test_corner_statements import check
 
 REFUSALS = (
     "; a sparse accumulator holds at most 2 indices, put ",
+    " would be walked again in each turn of the loop over ",
     " below a dense level that lies below level ",
     " coordinates: must be a multiple of ",
     " some of which have no entry: must be whole blocks",
