@@ -28,7 +28,7 @@ from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_confi
 
 BENCH = "sram_compute.breakdown"
 CONFIG = "sram_b4"
-CHANGES = (*PAPER_CHANGES, "bandwidth=1", "network_bits=64")
+CHANGES = (*PAPER_CHANGES, "bandwidth=1", "network_bits=256")
 """Memory and network as fast as configurations have them: the paper's give 204.8 bytes a cycle, of
 which a line a cycle is 64, and 256 bits a cycle to each bank."""
 

@@ -55,6 +55,9 @@ def broken(config: SramConfig) -> dict[str, Broken]:
         "a distance beyond the last tile": command(
             Opcode.SHIFT, **rows, **one, between=config.tiles
         ),
+        "a packed shift by as many tiles as arrays": command(
+            Opcode.SHIFT, **rows, **one, between=config.arrays, packed=1
+        ),
         "a distance beyond the last bitline": command(
             Opcode.MOVE, **rows, **one, distance=config.bitlines
         ),

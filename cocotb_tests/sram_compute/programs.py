@@ -155,13 +155,16 @@ class RandomProgram:
 
     def _shift(self) -> list[Command]:
         config = self._config
+        packed = self._chance.random() < 0.6
+        most = config.arrays - 1 if packed else config.tiles
         return [
             command(
                 Opcode.SHIFT,
                 **self._rows(),
                 **self._pattern("bitlines", config.bitlines),
                 **self._pattern("tiles", config.tiles),
-                between=self._chance.randrange(config.tiles),
+                between=self._chance.randint(-most, most) % config.tiles,
+                packed=packed,
             )
         ]
 
@@ -238,19 +241,21 @@ class RandomProgram:
         made, number = self._named()
         n = self._chance.randrange(1, (8 << self._layouts[number]["element"]) + 1)
         row = self._chance.randrange(self._config.wordlines - n + 1)
-        return made, {"layout": number, "row": row, "n": n}
-
-    def _load(self) -> list[Command]:
-        made, fields = self._transfer()
-        return [*made, command(Opcode.LOAD, **fields)]
-
-    def _store(self) -> list[Command]:
-        made, fields = self._transfer()
-        fields["is_signed"] = self._chance.randrange(2)
+        fields: dict[str, Any] = {"layout": number, "row": row, "n": n}
         if self._chance.random() < 0.6:
             most = (24, 2, 2)
             for name in ("before", "after"):
                 fields[name] = [
                     self._chance.choice((0, self._chance.randrange(end))) for end in most
                 ]
+        return made, fields
+
+    def _load(self) -> list[Command]:
+        made, fields = self._transfer()
+        fields["hollow"] = self._chance.randrange(2)
+        return [*made, command(Opcode.LOAD, **fields)]
+
+    def _store(self) -> list[Command]:
+        made, fields = self._transfer()
+        fields["is_signed"] = self._chance.randrange(2)
         return [*made, command(Opcode.STORE, **fields)]

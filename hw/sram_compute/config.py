@@ -29,6 +29,7 @@ _POWERS_OF_TWO = (
     "arrays",
     "wordlines",
     "bitlines",
+    "tree_bits",
     "network_bits",
     "memory_bytes",
     "core_instructions",
@@ -57,9 +58,12 @@ class SramConfig(TargetConfig):
     bandwidth
         bytes a cycle to and from main memory for each bank, a fraction from 0.01 to 64; a line has
         the memory for a whole number of cycles.
+    tree_bits
+        bits a cycle that an array sends to others of its bank, and takes from them, while all do:
+        1, 2, 4 or 8, at most ``network_bits``. With the paper's ratio 2, or 512 for 256 arrays.
     network_bits
         bits a cycle that a bank sends to other banks, and takes from them: a power of two from 1 to
-        64.
+        256, at most ``bitlines``.
     near_lanes
         lanes of the stream engine of each bank: 1, or 0, the default, for no engines.
     formats
@@ -88,6 +92,7 @@ class SramConfig(TargetConfig):
     memory_bytes: int = 8 << 20
     latency: int = 100
     bandwidth: float = 0.2
+    tree_bits: int = 2
     network_bits: int = 16
     formats: tuple[str, ...] = ("float32",)
     near_lanes: int = 0
@@ -116,7 +121,8 @@ class SramConfig(TargetConfig):
                 ("bitlines", 64, 512),
                 ("memory_bytes", 1 << 14, 1 << 26),
                 ("latency", 2, 1000),
-                ("network_bits", 1, 64),
+                ("tree_bits", 1, 8),
+                ("network_bits", 1, 256),
                 ("near_lanes", *NEAR_LANES),
                 ("core_lanes", 0, LINE_WORDS),
                 ("core_instructions", 16, 1 << 16),
@@ -136,6 +142,10 @@ class SramConfig(TargetConfig):
         if not wrong and self.core_lanes and self.core_cache_bytes > self.memory_bytes:
             problem = f" = {self.core_cache_bytes}: must be at most memory_bytes"
             wrong.append(Violation("core_cache_bytes", f"{problem} = {self.memory_bytes}"))
+        for name, most in (("tree_bits", "network_bits"), ("network_bits", "bitlines")):
+            if not wrong and getattr(self, name) > getattr(self, most):
+                problem = f" = {getattr(self, name)}: must be at most {most}"
+                wrong.append(Violation(name, f"{problem} = {getattr(self, most)}"))
         if not wrong and self.tiles < 2:
             problem = f" = {self.arrays}: must be at least 2 where there is one bank"
             wrong.append(Violation("arrays", problem))

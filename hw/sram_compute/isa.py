@@ -80,7 +80,9 @@ class Opcode(IntEnum, metaclass=EnumType, shape=4):
 
     ``SHIFT``: between tiles. As ``MOVE``, but tile t of ``tiles`` takes the rows of tile t -
     ``between``, modulo all tiles. ``tiles`` and ``bitlines`` are those that change. The rows are
-    others altogether.
+    others altogether. A bank's arrays send whole rows, one after the other; or if it is ``packed``,
+    all at once, ``tree_bits`` of the bits that change in a cycle; then tiles are fewer than a
+    bank's arrays apart, up or down.
 
     ``BROADCAST``: from tiles to several. The rows from ``a`` on of each tile s of ``sources`` go,
     as in ``MOVE``, to those from ``d`` on of all tiles s + c, modulo all tiles, for the places c of
@@ -91,8 +93,9 @@ class Opcode(IntEnum, metaclass=EnumType, shape=4):
     ``LAYOUT``: entry ``layout`` of the layout override table becomes what the command says.
 
     ``LOAD``: an array from memory, as its ``layout`` has it, to ``n`` rows from ``row`` on: the low
-    ``n`` bits of each element. ``STORE``: back, all of it but for margins; above the ``n`` bits,
-    elements have copies of the highest one if ``is_signed``, else 0.
+    ``n`` bits of each element; if it is ``hollow``, without lines that lie between margins, as a
+    ``STORE`` has them, with all their words. ``STORE``: back, all of it but for margins; above the
+    ``n`` bits, elements have copies of the highest one if ``is_signed``, else 0.
 
     ``SYNC``: waits until all that ``SHIFT`` and ``BROADCAST`` have sent has arrived. Between one of
     them and a command that is neither of them nor ``LAYOUT`` there must be a ``SYNC``: else the
@@ -182,7 +185,7 @@ MOVE = _command(**_ROWS, **_TILES)
 
 FILL = _command(d=_ROW, n=_WIDTH, value=unsigned(32), **_BITLINES, **_TILES)
 
-SHIFT = _command(**_ROWS, **_TILES, between=_TILE)
+SHIFT = _command(**_ROWS, **_TILES, between=_TILE, packed=unsigned(1))
 
 BROADCAST = _command(**_ROWS, **pattern_fields("sources", _TILE), **pattern_fields("copies", _TILE))
 
@@ -231,16 +234,11 @@ chunk_lines, chunk_tiles
     lines and tiles from a chunk to the next. A chunk begins at the first place of a tile.
 """
 
-LOAD = _command(layout=unsigned(4), row=_ROW, n=_WIDTH)
+_MARGINS = {name: data.ArrayLayout(_MARGIN, DIMENSIONS) for name in ("before", "after")}
 
-STORE = _command(
-    layout=unsigned(4),
-    row=_ROW,
-    n=_WIDTH,
-    is_signed=unsigned(1),
-    before=data.ArrayLayout(_MARGIN, DIMENSIONS),
-    after=data.ArrayLayout(_MARGIN, DIMENSIONS),
-)
+LOAD = _command(layout=unsigned(4), row=_ROW, n=_WIDTH, hollow=unsigned(1), **_MARGINS)
+
+STORE = _command(layout=unsigned(4), row=_ROW, n=_WIDTH, is_signed=unsigned(1), **_MARGINS)
 """``before``, ``after``: so much of the array at the beginning and end of each dimension stays as
 it is in memory: of dimension 0 words, of others what ``sizes`` counts."""
 

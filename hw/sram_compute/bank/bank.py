@@ -12,7 +12,7 @@ from gnarl.hw.lib.instanced import Instanced
 from gnarl.hw.lib.integer.count_ones import count_ones
 from gnarl.hw.lib.select import at_index
 from gnarl.hw.lib.stream.bypass_queue import BypassQueue
-from gnarl.hw.sram_compute.array.shifting_array import ShiftingArray, rotated
+from gnarl.hw.sram_compute.array.shifting_array import ShiftingArray, picks_layout, rotated
 from gnarl.hw.sram_compute.bank.bank_command import bank_command_layout
 from gnarl.hw.sram_compute.bank.issue_stage import IssueStage
 from gnarl.hw.sram_compute.bank.mover import MERGE
@@ -47,10 +47,12 @@ class RowPort(wiring.Signature):
     Members: ``read_enable``, ``read_row``; ``array``, ``distance`` out: in the cycle behind the
     read: whose row it is to be, and by how many bitlines up, around the end; ``row`` in: the row,
     ``ROW_CYCLES`` behind the read. ``write_enable``, ``write_row``, ``mask``, ``arrays`` out: bits
-    of ``mask`` of that row of those arrays become those of ``data``.
+    of ``mask`` of that row of those arrays become those of ``data``; or if they go ``by_bits``,
+    bits of each array at ``places`` become those that it has ``received``. ``takes``, ``picks``
+    out, ``sent`` in: as of ``ShiftingArray``, the first in the cycle behind the read.
     """
 
-    def __init__(self, wordlines: int, bitlines: int, arrays: int) -> None:
+    def __init__(self, wordlines: int, bitlines: int, arrays: int, tree_bits: int) -> None:
         super().__init__(
             {
                 "read_enable": Out(1),
@@ -63,6 +65,12 @@ class RowPort(wiring.Signature):
                 "mask": Out(bitlines),
                 "arrays": Out(arrays),
                 "data": Out(bitlines),
+                "by_bits": Out(1),
+                "places": Out(picks_layout(bitlines, tree_bits)),
+                "received": Out(data.ArrayLayout(tree_bits, arrays)),
+                "takes": Out(1),
+                "picks": Out(picks_layout(bitlines, tree_bits)),
+                "sent": In(data.ArrayLayout(tree_bits, arrays)),
             }
         )
 
@@ -73,7 +81,7 @@ class Bank(Instanced):
     Words are read and written one a cycle while no command is under way, in the order of requests.
     Rows are, too; not in cycles in which words are.
 
-    Parameters: as of ``TensorController``.
+    Parameters: as of ``TensorController``; ``tree_bits``.
 
     Members: ``first_tile``, ``command``, ``busy``, ``computes`` and ``moves``, as of
     ``TensorController``; ``request``, a stream in of ``word_request_layout``; ``response``, a
@@ -86,6 +94,7 @@ class Bank(Instanced):
         wordlines: int,
         bitlines: int,
         arrays: int,
+        tree_bits: int,
         tiles: int,
         rom: Sequence[int],
         skips: bool,
@@ -93,6 +102,7 @@ class Bank(Instanced):
         self._wordlines = wordlines
         self._bitlines = bitlines
         self._arrays = arrays
+        self._tree_bits = tree_bits
         self._tiles = tiles
         self._rom = rom
         self._skips = skips
@@ -108,7 +118,7 @@ class Bank(Instanced):
                 "bits_moved": Out(range(arrays * bitlines + 1)),
                 "request": In(stream.Signature(self._request)),
                 "response": Out(stream.Signature(unsigned(WORD_BITS))),
-                "rows": In(RowPort(wordlines, bitlines, arrays)),
+                "rows": In(RowPort(wordlines, bitlines, arrays, tree_bits)),
             }
         )
 
@@ -118,7 +128,10 @@ class Bank(Instanced):
             self._wordlines, self._bitlines, self._arrays, self._tiles, self._rom, self._skips
         )
         m.submodules.stage = stage = IssueStage(self._wordlines)
-        arrays = [ShiftingArray(self._wordlines, self._bitlines) for _ in range(self._arrays)]
+        arrays = [
+            ShiftingArray(self._wordlines, self._bitlines, self._tree_bits)
+            for _ in range(self._arrays)
+        ]
         wiring.connect(m, controller.command, wiring.flipped(self.command))
         mask, enabled = Signal(self._bitlines), Signal(self._arrays)
         inward, row = Signal.like(controller.inward), Signal(self._bitlines)
@@ -224,6 +237,14 @@ class Bank(Instanced):
         m.d.sync += rows.row.eq(
             rotated(m, at_index([array.row for array in arrays], rows.array), rows.distance)
         )
+        for number, array in enumerate(arrays):
+            m.d.comb += [
+                array.takes.eq(rows.takes),
+                array.picks.eq(rows.picks),
+                rows.sent[number].eq(array.sent),
+                array.places.eq(rows.places),
+                array.received.eq(rows.received[number]),
+            ]
         with m.If(rows.read_enable):
             m.d.comb += [stage.read.enable.eq(1), stage.read.a.eq(rows.read_row)]
         with m.If(rows.write_enable):
@@ -231,7 +252,8 @@ class Bank(Instanced):
                 stage.read.enable.eq(1),
                 stage.read.b.eq(rows.write_row),
                 *_merge(stage.operation, Const(1), rows.write_row),
-                inward.is_outside.eq(1),
+                inward.is_outside.eq(~rows.by_bits),
+                inward.by_bits.eq(rows.by_bits),
                 row.eq(rows.data),
             ]
             m.d.sync += [mask.eq(rows.mask), enabled.eq(rows.arrays)]

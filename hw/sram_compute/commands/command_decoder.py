@@ -66,8 +66,9 @@ def decoded_layout(
 class CommandDecoder(wiring.Component):
     """Latency: 0 cycles.
 
-    Parameters: ``wordlines``, ``bitlines``, ``tiles``, all powers of two; ``microinstructions`` of
-    the ROM; ``core_instructions``, 0 without a core; ``memory_lines``; ``has_engines``, of streams.
+    Parameters: ``wordlines``, ``bitlines``, ``tiles``, and ``arrays`` of a bank, all powers of two;
+    ``microinstructions`` of the ROM; ``core_instructions``, 0 without a core; ``memory_lines``;
+    ``has_engines``, of streams.
 
     Members: ``units``, the next ``MOST_UNITS`` units; ``decoded``, a ``decoded_layout``.
     """
@@ -77,6 +78,7 @@ class CommandDecoder(wiring.Component):
         wordlines: int,
         bitlines: int,
         tiles: int,
+        arrays: int,
         microinstructions: int,
         core_instructions: int,
         memory_lines: int,
@@ -87,6 +89,7 @@ class CommandDecoder(wiring.Component):
         self._wordlines = wordlines
         self._bitlines = bitlines
         self._tiles = tiles
+        self._arrays = arrays
         self._microinstructions = microinstructions
         missing = {Opcode.CORE} if core_instructions == 0 else set()
         self._missing = missing if has_engines else missing | {*NEAR_COMMANDS}
@@ -179,20 +182,20 @@ class CommandDecoder(wiring.Component):
             *(
                 _pattern(exchange.copies, view, "copies")
                 if is_broadcast
-                else [exchange.between.eq(view.between)]
+                else [exchange.between.eq(view.between), exchange.packed.eq(view.packed)]
             ),
         ]
 
     def _transfer(self, opcode: Opcode, view: data.View) -> list[Any]:
         """An array from memory, or to it."""
         transfer = self.decoded.transfer
-        of_store = ("is_signed", "before", "after") if opcode == Opcode.STORE else ()
+        flag = "is_signed" if opcode == Opcode.STORE else "hollow"
         return [
             self.decoded.layout.eq(view.layout),
             transfer.is_store.eq(opcode == Opcode.STORE),
             *(
                 Value.cast(transfer[name]).eq(Value.cast(view[name]))
-                for name in ("row", "n", *of_store)
+                for name in ("row", "n", flag, "before", "after")
             ),
         ]
 
@@ -211,10 +214,16 @@ class CommandDecoder(wiring.Component):
                 view[name] + view.n > self._wordlines for name in ("a", "d", "row") if name in names
             ]
         if "a" in names:
+            if opcode == Opcode.SHIFT:
+                bad.append(view.packed & self._is_far(view.between))
             may_be_same = (view.a != view.d) if opcode == Opcode.MOVE else Const(1)
             overlaps = (view.a < view.d + view.n) & (view.d < view.a + view.n)
             bad.append(may_be_same & overlaps)
         return Cat(*bad).any() if bad else Const(0)
+
+    def _is_far(self, between: Value) -> Value:
+        """Whether tiles are at least a bank's arrays apart, up and down."""
+        return (between >= self._arrays) & (between <= self._tiles - self._arrays)
 
     def _beyond_limits(self, names: list[str], view: data.View) -> list[Value]:
         """Whether each number of fields that have a limit reaches it."""

@@ -36,8 +36,7 @@ class CommandUnit(wiring.Component):
     """A command is decoded in a cycle, and in the next one or later it goes on its way: as the
     manual's order of events has it. Source: Infinity Stream, section 5.2.
 
-    Parameters: ``wordlines``, ``bitlines``, ``tiles``; ``microinstructions`` of the ROM;
-    ``core_instructions``, 0 without a core; ``memory_lines``; ``has_engines``, of streams.
+    Parameters: as of ``CommandDecoder``.
 
     Members
     -------
@@ -79,12 +78,13 @@ class CommandUnit(wiring.Component):
         wordlines: int,
         bitlines: int,
         tiles: int,
+        arrays: int,
         microinstructions: int,
         core_instructions: int,
         memory_lines: int,
         has_engines: bool,
     ) -> None:
-        size = (wordlines, bitlines, tiles, microinstructions, core_instructions)
+        size = (wordlines, bitlines, tiles, arrays, microinstructions, core_instructions)
         self._decoder = CommandDecoder(*size, memory_lines, has_engines)
         self._decoded = decoded_layout(wordlines, bitlines, tiles, microinstructions)
         bank = bank_command_layout(wordlines, bitlines, tiles, microinstructions)

@@ -153,17 +153,21 @@ class SramCore(Core):
         self, m: Module, reset: Signal
     ) -> tuple[CommandFetch, CommandUnit, ArrayTransfer, Exchange, RowNetwork]:
         config = self._config
-        size = (config.wordlines, config.bitlines, config.tiles, len(config.rom.words))
         network = (
             config.banks,
             config.arrays,
             config.wordlines,
             config.bitlines,
+            config.tree_bits,
             config.network_bits,
         )
         fetch = CommandFetch(config.memory_lines)
         unit = CommandUnit(
-            *size,
+            config.wordlines,
+            config.bitlines,
+            config.tiles,
+            config.arrays,
+            len(config.rom.words),
             config.core_instructions if config.core_lanes else 0,
             config.memory_lines,
             config.near_lanes > 0,
@@ -205,6 +209,7 @@ class SramCore(Core):
                 config.wordlines,
                 config.bitlines,
                 config.arrays,
+                config.tree_bits,
                 config.tiles,
                 config.rom.words,
                 config.skip,
@@ -275,6 +280,8 @@ class SramCore(Core):
             rows.distance.eq(exchange.distance),
             rows.mask.eq(exchange.mask),
             rows.moves.eq(exchange.moves),
+            rows.turn.eq(exchange.turn),
+            rows.foreign.eq(exchange.foreign),
         ]
 
     def _add_near(self, m: Module, reset: Signal, unit: CommandUnit) -> NearMemory:

@@ -15,6 +15,7 @@ from gnarl.hw.lib.integer.lowest_one import lowest_one, position
 from gnarl.hw.sram_compute.array.shifting_array import rotated
 from gnarl.hw.sram_compute.isa import WIDTH_BITS
 from gnarl.hw.sram_compute.network.bit_packer import PackPlan
+from gnarl.hw.sram_compute.network.packed_shift import PackedShift
 from gnarl.hw.sram_compute.network.row_network import row_step_layout
 from gnarl.hw.sram_compute.pattern import PatternExpander, pattern_layout
 
@@ -33,6 +34,7 @@ def exchange_layout(wordlines: int, bitlines: int, tiles: int) -> data.StructLay
             "tiles": pattern_layout(tiles),
             "copies": pattern_layout(tiles),
             "between": range(tiles),
+            "packed": 1,
         }
     )
 
@@ -43,16 +45,17 @@ class _State(enum.Enum):
     PLAN = 2
     SELECT = 3
     STEP = 4
+    PACKED = 5
 
 
 class Exchange(wiring.Component):
     """Makes a command into steps of rows.
 
-    Of a shift, all banks send from the same of their arrays at a time, then from the next; of a
-    broadcast, one tile is sent at a time, or where all its copies are in one bank, with it those of
-    the same array of other banks, whose copies are as many banks away. A row takes a cycle if it
-    stays in its bank, else one for each ``network_bits`` of those that change; an array or a tile
-    takes one more, in which it is found.
+    Of a shift, all banks send from the same of their arrays at a time, then from the next, or
+    ``PackedShift`` makes the steps; of a broadcast, one tile is sent at a time, or where all its
+    copies are in one bank, with it those of the same array of other banks, whose copies are as many
+    banks away. A row takes a cycle if it stays in its bank, else one for each ``network_bits`` of
+    those that change; an array or a tile takes one more, in which it is found.
 
     Parameters: as of ``row_step_layout``.
 
@@ -66,7 +69,7 @@ class Exchange(wiring.Component):
         out: the command is under way, its last rows on the network included.
     on_network
         in: there are rows on the network.
-    step, distance, mask, moves
+    step, distance, mask, moves, turn, foreign
         out: as of ``RowNetwork``.
     sent
         out: of the banks, those that take a row of another which is being sent in this cycle, the
@@ -77,14 +80,22 @@ class Exchange(wiring.Component):
     """
 
     def __init__(
-        self, banks: int, arrays: int, wordlines: int, bitlines: int, network_bits: int
+        self,
+        banks: int,
+        arrays: int,
+        wordlines: int,
+        bitlines: int,
+        tree_bits: int,
+        network_bits: int,
     ) -> None:
+        size = (banks, arrays, wordlines, bitlines, tree_bits, network_bits)
+        self._packed = PackedShift(*size)
         self._banks = banks
         self._arrays = arrays
         self._bitlines = bitlines
         self._network_bits = network_bits
         self._tiles = banks * arrays
-        self._step = row_step_layout(banks, arrays, wordlines, bitlines, network_bits)
+        self._step = row_step_layout(*size)
         stages = (bitlines - 1).bit_length()
         super().__init__(
             {
@@ -97,6 +108,8 @@ class Exchange(wiring.Component):
                 "distance": Out(range(bitlines)),
                 "mask": Out(bitlines),
                 "moves": Out(data.ArrayLayout(bitlines, stages)),
+                "turn": Out(range(max(2, arrays))),
+                "foreign": Out(arrays),
                 "sent": Out(banks),
                 "bits_between_tiles": Out(range(self._tiles * bitlines + 1)),
                 "bits_between_banks": Out(range(banks * bitlines + 1)),
@@ -107,6 +120,7 @@ class Exchange(wiring.Component):
         m = Module()
         command = self.command
         m.submodules.plan = plan = PackPlan(self._bitlines)
+        m.submodules.packed = packed = self._packed
         masks, are_expanded = self._expand(m)
         state = Signal(_State)
         remaining = Signal(self._tiles)  # of a shift, arrays of any bank
@@ -127,10 +141,13 @@ class Exchange(wiring.Component):
                 with m.If(self.start):
                     m.d.sync += state.eq(_State.EXPAND)
             with m.Case(_State.EXPAND):
-                m.d.comb += plan.start.eq(are_expanded)
+                m.d.comb += [
+                    plan.start.eq(are_expanded & ~command.packed),
+                    packed.start.eq(are_expanded & command.packed),
+                ]
                 with m.If(are_expanded):
                     m.d.sync += [
-                        state.eq(_State.PLAN),
+                        state.eq(Mux(command.packed, _State.PACKED, _State.PLAN)),
                         remaining.eq(Mux(command.is_broadcast, masks["tiles"], self._slots(masks))),
                     ]
             with m.Case(_State.PLAN):
@@ -149,6 +166,9 @@ class Exchange(wiring.Component):
                     m.d.sync += row.eq(row + 1)
                 with m.If(ends_step):
                     m.d.sync += state.eq(Mux(remaining.any(), _State.SELECT, _State.IDLE))
+            with m.Case(_State.PACKED):
+                with m.If(packed.ends):
+                    m.d.sync += state.eq(_State.IDLE)
 
         step, aim = self.step, Signal(self._aim_layout())
         with m.If(state == _State.SELECT):
@@ -165,8 +185,20 @@ class Exchange(wiring.Component):
             ends_step.eq(ends_row & (row + 1 == command.n)),
         ]
         self._give(m, state, aim, row, flit, ends_row)
-        self._count(m, plan, crossings, step.enable & ends_row)
+        self._give_packed(m, masks)
+        self._count(m, plan, crossings, step.enable & (ends_row | step.by_bits))
         return m
+
+    def _give_packed(self, m: Module, masks: dict[str, Value]) -> None:
+        packed = self._packed
+        m.d.comb += [
+            *(getattr(packed, name).eq(self.command[name]) for name in ("a", "d", "n", "between")),
+            *(getattr(packed, name).eq(masks[name]) for name in ("bitlines", "tiles")),
+            self.turn.eq(packed.turn),
+            self.foreign.eq(packed.foreign),
+        ]
+        with m.If(packed.sends):
+            m.d.comb += self.step.eq(packed.step)
 
     def _give(
         self, m: Module, state: Signal, aim: Any, row: Signal, flit: Signal, ends_row: Signal
@@ -184,17 +216,25 @@ class Exchange(wiring.Component):
         ]
 
     def _count(self, m: Module, plan: PackPlan, crossings: Value, ends: Value) -> None:
-        """Counts bits between tiles and banks with the end of a row."""
-        step = self.step
-        locals_ = (
-            Mux(step.sources[bank] == bank, step.targets[bank], 0) for bank in range(self._banks)
+        """Counts bits between tiles and banks with the end of a row, or of a part of it."""
+        step, packed, banks = self.step, self._packed, range(self._banks)
+        locals_ = Cat(
+            Mux(
+                step.by_bits,
+                step.targets[bank] & ~packed.foreign,
+                Mux(step.sources[bank] == bank, step.targets[bank], 0),
+            )
+            for bank in banks
         )
-        sends_row = Signal()
+        foreign = Cat(step.targets[bank] & packed.foreign for bank in banks)
+        sends_row, bits, takers = Signal(), Signal.like(plan.count), Signal(range(self._tiles + 1))
         m.d.comb += [
             sends_row.eq(ends),
+            bits.eq(Mux(step.by_bits, packed.bits, plan.count)),
+            takers.eq(count_ones(Mux(step.by_bits, foreign, self.sent))),
             self.sent.eq(Mux(sends_row, crossings, 0)),
-            self.bits_between_tiles.eq(Mux(sends_row, plan.count * count_ones(Cat(*locals_)), 0)),
-            self.bits_between_banks.eq(plan.count * count_ones(self.sent)),
+            self.bits_between_tiles.eq(Mux(sends_row, bits * count_ones(locals_), 0)),
+            self.bits_between_banks.eq(Mux(sends_row, bits * takers, 0)),
         ]
 
     def _expand(self, m: Module) -> tuple[dict[str, Value], Value]:

@@ -19,7 +19,7 @@ from gnarl.hw.sram_compute.transfer.line_transposer import (
     tile_word_layout,
     transfer_layout,
 )
-from gnarl.hw.sram_compute.transfer.store_margins import stored_words
+from gnarl.hw.sram_compute.transfer.margins import inner_words, is_left_out
 
 
 class ArrayTransfer(wiring.Component):
@@ -83,15 +83,16 @@ class ArrayTransfer(wiring.Component):
         idle = Cat(each.idle for each in transposers)
         is_shared, shares = Signal(), Signal()  # the next line; one that is under way, or was last
         may_go, goes = Signal(), Signal()
-        # Of lines that are stored, those in margins are passed over.
-        stored, given = (
-            Mux(transfer.is_store, stored_words(m, each.place, transfer, entry), 0)
-            for each in (places, asks)
-        )
+        # Lines of which nothing is transferred are passed over.
+        placed, given = Signal(LINE_WORDS), Signal(LINE_WORDS)
+        m.d.comb += [
+            words.eq(inner_words(m, each.place, transfer, entry))
+            for words, each in ((placed, places), (given, asks))
+        ]
         passes, is_passed = Signal(), Signal()
         m.d.comb += [
-            passes.eq(places.valid & transfer.is_store & (stored == 0)),
-            is_passed.eq(asks.valid & transfer.is_store & (given == 0)),
+            passes.eq(places.valid & is_left_out(placed, transfer)),
+            is_passed.eq(asks.valid & is_left_out(given, transfer)),
             owner.eq(self._owner(places)),
             giver.eq(self._owner(asks)),
             is_shared.eq(self._is_shared(places)),
@@ -114,7 +115,7 @@ class ArrayTransfer(wiring.Component):
                 & (~transfer.is_store | at_index([each.gives for each in transposers], giver))
             ),
             request.payload.line.eq(asks.line),
-            request.payload.write.eq(given),
+            request.payload.write.eq(Mux(transfer.is_store, given, 0)),
             request.payload.data.eq(at_index([each.line for each in transposers], giver)),
             self.busy.eq(asks.valid | places.valid | ~idle.all()),
             self.is_outside.eq(Mux(transfer.is_store, places.is_outside, asks.is_outside)),

@@ -41,6 +41,7 @@ def transfer_layout(wordlines: int) -> data.StructLayout:
             "row": range(wordlines),
             "n": unsigned(WIDTH_BITS),
             "is_signed": 1,
+            "hollow": 1,
             "before": STORE["before"].shape,
             "after": STORE["after"].shape,
         }

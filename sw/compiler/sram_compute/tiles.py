@@ -120,6 +120,7 @@ def best_tile(
     banks: int,
     arrays: int,
     line_cycles: int,
+    tree_bits: int,
     network_bits: int,
 ) -> int:
     """The number of the best of int64 [tiles, dimensions] for an array of ``shape``. First come
@@ -142,7 +143,7 @@ def best_tile(
         key = (
             max(0, count - banks * arrays),
             max(line_cycles, -(-(_ROWS * (_LINE_RUN // run) + 2) // max(1, count // arrays))),
-            _move_cycles(tile, shape, moves, arrays, network_bits),
+            _move_cycles(tile, shape, moves, arrays, tree_bits, network_bits),
             -min(tile[0], shape[0]),
             count,
             tile[1] if len(shape) > 1 else 1,
@@ -154,10 +155,16 @@ def best_tile(
 
 @compiled_inner
 def _move_cycles(
-    tile: np.ndarray, shape: np.ndarray, moves: np.ndarray, arrays: int, network_bits: int
+    tile: np.ndarray,
+    shape: np.ndarray,
+    moves: np.ndarray,
+    arrays: int,
+    tree_bits: int,
+    network_bits: int,
 ) -> int:
     """Cycles of moves between tiles. All banks send from the same of their arrays at a time, a row
-    a cycle, or where it goes to another bank as many as its bits take."""
+    a cycle, or where it goes to another bank as many as its bits take; or from all of them at once,
+    ``tree_bits`` of a row of each, what is faster."""
     bitlines, tiles, again = 1, 1, 0
     for dimension in range(len(shape)):
         bitlines *= tile[dimension]
@@ -170,9 +177,13 @@ def _move_cycles(
         if grid > 1:
             own = _sent_again(tile[dimension], grid, stride, arrays)
             sending = min(arrays, tiles) + again - own
-            parts = -(-(bitlines // tile[dimension]) // network_bits)
+            face = bitlines // tile[dimension]
+            parts = -(-face // network_bits)
             crossing = min(sending, stride) if tiles > arrays else 0
             once = sending * (1 + _ROWS) + crossing * _ROWS * (parts - 1)
+            if stride < arrays:
+                chunks = max(1, -(-crossing * tree_bits // network_bits))
+                once = min(once, -(-face // tree_bits) * chunks * _ROWS)
             cycles += moves[dimension] * once
         stride *= grid
     return cycles

@@ -8,6 +8,7 @@ from gnarl.hw.lib.lines.line_size import LINE_WORDS
 from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.hw.sram_compute.isa import STRIP, Opcode
 from gnarl.hw.sram_compute.memory_map import WATCHDOG_CYCLES
+from gnarl.hw.sram_compute.network.tree_port import chunks
 from gnarl.hw.sram_compute.operations import MAX_WIDTH
 from gnarl.hw.sram_compute.program import Command, disassemble
 from gnarl.hw.sram_compute.streams.stream_engine import DIVIDE_CYCLES
@@ -47,11 +48,13 @@ def most_command_cycles(config: SramConfig, launch: Launch, *, of_nest: bool) ->
 def _command(config: SramConfig) -> int:
     """Upper bound for a command that moves no lines and loops over no strips: a microprogram that
     works through all bits of two numbers for each bit of a result, rows that are moved bitline by
-    bitline, or that go to each tile one after the other."""
+    bitline, or that go to each tile one after the other, as a whole or by bits."""
     computed = 64 * MAX_WIDTH * MAX_WIDTH
     moved = MAX_WIDTH * config.bitlines
     exchanged = MAX_WIDTH * config.tiles * (1 + config.bitlines // config.network_bits)
-    return computed + moved + exchanged
+    parts = chunks(config.arrays, config.tree_bits, config.network_bits)
+    packed = moved * parts
+    return computed + moved + exchanged + packed
 
 
 def _moved(config: SramConfig, command: Command, layouts: dict[int, int]) -> int:

@@ -35,7 +35,13 @@ def test_lines_have_memory_for_whole_cycles(banks, bandwidth, cycles):
         ({"bandwidth": 0}, "bandwidth = 0: must be a number from 0.01 to 64"),
         ({"bandwidth": float("nan")}, "bandwidth = nan: must be a number from 0.01 to 64"),
         ({"latency": 1}, "latency = 1: must be a whole number from 2 to 1000"),
-        ({"network_bits": 128}, "network_bits = 128: must be a whole number from 1 to 64"),
+        ({"network_bits": 512}, "network_bits = 512: must be a whole number from 1 to 256"),
+        (
+            {"network_bits": 128, "bitlines": 64},
+            "network_bits = 128: must be at most bitlines = 64",
+        ),
+        ({"tree_bits": 3}, "tree_bits = 3: must be a power of two"),
+        ({"network_bits": 1}, "tree_bits = 2: must be at most network_bits = 1"),
         (
             {"formats": ("float64",)},
             "formats = ('float64',): must be different ones of float32, float16, bfloat16, "

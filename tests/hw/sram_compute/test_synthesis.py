@@ -36,6 +36,7 @@ def bank_of(config: SramConfig) -> Bank:
         config.wordlines,
         config.bitlines,
         config.arrays,
+        config.tree_bits,
         config.tiles,
         config.rom.words,
         config.skip,

@@ -48,6 +48,7 @@ CONFIGS = {
         wordlines=64,
         bitlines=64,
         memory_bytes=1 << 14,
+        tree_bits=1,
         network_bits=1,
         formats=(),
         skip=False,
@@ -65,7 +66,7 @@ def test_lint_finds_nothing_and_equal_parts_are_one_module(name, text):
     assert lint(text, "top") == []
     modules = re.findall(r"^module (\S+?) ?\(", text, re.M)
     assert len(set(modules)) == len(modules)
-    kinds = ("bank", "shifting_array", "compute_array", "exchange_port")
+    kinds = ("bank", "shifting_array", "compute_array", "exchange_port", "tree_port")
     for kind in (*kinds, "layout_walker", "line_transposer"):
         assert [each for each in modules if each.startswith(f"top_{kind}")] == [f"top_{kind}"]
     lanes = CONFIGS[name].core_lanes or CONFIGS[name].near_lanes

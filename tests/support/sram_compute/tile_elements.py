@@ -43,7 +43,7 @@ def run_on_elements(
         ]
     )
     found = ending(device, program(config, units), 1)
-    assert found.error == ""
+    assert found.error == "", found.error
     words = np.frombuffer(found.memory, np.uint32)[: 2 * lines * LINE_WORDS]
     before, after = words.reshape(2, config.tiles, config.bitlines)
     return before & np.uint32((1 << n) - 1), after, found

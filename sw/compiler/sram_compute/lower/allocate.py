@@ -15,7 +15,7 @@ from gnarl.sw.compiler.sram_compute.lower.columns import COLUMNS, column
 from gnarl.sw.compiler.sram_compute.lower.commands import append, append_movement
 from gnarl.sw.compiler.sram_compute.lower.finish import Finishes
 from gnarl.sw.compiler.sram_compute.lower.movement import WITHIN
-from gnarl.sw.compiler.sram_compute.lower.parts import keep_parts, whole_of
+from gnarl.sw.compiler.sram_compute.lower.parts import holes_of, keep_parts, whole_of
 from gnarl.sw.compiler.sram_compute.lower.records import Record, Records
 from gnarl.sw.compiler.sram_compute.lower.rows import (
     STORE,
@@ -112,7 +112,8 @@ def allocate(
     for entry in range(LAYOUTS):
         bank.entries[entry] = -1
     bank.arrays, bank.free_line, bank.wordlines = len(arrays), free_line, wordlines
-    state = State(values, uses, stored, owners, rows, tally[0], bank, tiles[0])
+    holes = holes_of(calculations, given, is_needed, arrays)
+    state = State(values, uses, stored, holes, owners, rows, tally[0], bank, tiles[0])
     if arrays_first:
         if len(rows) < 2 * len(arrays):
             return Allocated(FULL, 0, 0, 0)
@@ -341,7 +342,7 @@ def _emit(
         cells = whole_of(stored)
         if step.part >= 0:
             cells[:] = moved[step.part].cells
-        transfer(state, STORE, step.detail, values[step.a], cells)
+        transfer(state, STORE, step.detail, values[step.a], cells, False)
 
 
 @compiled_inner

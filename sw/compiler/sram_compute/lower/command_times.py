@@ -23,7 +23,7 @@ _LOAD, _STORE, _SHIFT, _BROADCAST, _COPY = (
 _STREAM, _OPERATION = Opcode.STREAM.value, Opcode.OPERATION.value
 
 _BITLINES, _TILES = (column(Opcode.SHIFT, name) for name in ("bitlines_start", "tiles_start"))
-_BETWEEN = column(Opcode.SHIFT, "between")
+_BETWEEN, _PACKED = (column(Opcode.SHIFT, name) for name in ("between", "packed"))
 _SENT_BITLINES, _SOURCES, _COPIES = (
     column(Opcode.BROADCAST, name) for name in ("bitlines_start", "sources_start", "copies_start")
 )
@@ -56,6 +56,7 @@ CLOCK = np.dtype(
             "in_flight",
             "arrays",
             "tiles",
+            "tree_bits",
             "network_bits",
             "bitline_bits",
         )
@@ -73,7 +74,7 @@ def clock(config: SramConfig) -> np.ndarray:
     times["latency"], times["line_cycles"] = config.latency, config.line_cycles
     times["in_flight"] = config.latency // config.line_cycles + 1
     times["arrays"], times["tiles"] = config.arrays, config.tiles
-    times["network_bits"] = config.network_bits
+    times["tree_bits"], times["network_bits"] = config.tree_bits, config.network_bits
     times["bitline_bits"] = (config.bitlines - 1).bit_length()
     return times
 
@@ -159,9 +160,9 @@ def storing_cycles(clock: Record, lines: int, cycles: int, at_once: int) -> int:
 
 @compiled_inner
 def movement_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
-    """Cycles of a ``MOVE``, ``SHIFT`` or ``BROADCAST`` of so many rows."""
+    """Cycles of a ``MOVE``, ``SHIFT`` or ``BROADCAST`` of so many rows; chooses how it goes."""
     if movement[0] == _SHIFT:
-        return _shift_cycles(clock, movement, rows)
+        return _chosen_shift_cycles(clock, movement, rows)
     return _broadcast_cycles(clock, movement, rows) if movement[0] == _BROADCAST else rows + 1
 
 
@@ -186,21 +187,66 @@ def _places(movement: np.ndarray, place: int) -> int:
 
 
 @compiled_inner
+def _changing(clock: Record, movement: np.ndarray, bitlines: int) -> int:
+    """Bits of a row that change."""
+    return int(min(_places(movement, bitlines), 1 << clock.bitline_bits))
+
+
+@compiled_inner
 def _crossing(clock: Record, movement: np.ndarray, bitlines: int, rows: int) -> int:
     """Cycles of rows that go to another bank."""
-    bits = min(_places(movement, bitlines), 1 << clock.bitline_bits)
-    return 1 + rows * -(-bits // clock.network_bits)
+    return 1 + rows * -(-_changing(clock, movement, bitlines) // clock.network_bits)
+
+
+@compiled_inner
+def _chosen_shift_cycles(clock: Record, shift: np.ndarray, rows: int) -> int:
+    """Cycles of a ``SHIFT`` of so many rows, which it makes packed where that is faster."""
+    shift[_PACKED] = 0
+    cycles = _shift_cycles(clock, shift, rows)
+    between = shift[_BETWEEN]
+    if min(between, clock.tiles - between) < clock.arrays:
+        shift[_PACKED] = 1
+        packed = _shift_cycles(clock, shift, rows)
+        if packed < cycles:
+            return packed
+        shift[_PACKED] = 0
+    return cycles
 
 
 @compiled_inner
 def _shift_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
-    """A step for each place in the banks that some target has."""
-    crossing = _crossing(clock, movement, _BITLINES, rows)
+    """A step for each place in the banks that some target has, or for ``tree_bits`` of all."""
     between = movement[_BETWEEN]
     if 2 * between > clock.tiles:
         between -= clock.tiles
-    cycles = max(_expanded(movement, _BITLINES), _expanded(movement, _TILES))
-    cycles += clock.bitline_bits + 2
+    is_used = _used_places(clock, movement)
+    cycles = max(_expanded(movement, _BITLINES), _expanded(movement, _TILES)) + 1
+    if movement[_PACKED]:
+        parts = -(-_changing(clock, movement, _BITLINES) // clock.tree_bits)
+        return cycles + rows * parts * max(1, _chunks(clock, is_used, between))
+    crossing = _crossing(clock, movement, _BITLINES, rows)
+    cycles += clock.bitline_bits + 1
+    for place in range(clock.arrays):
+        if is_used[place]:
+            stays = 0 <= place - between < clock.arrays
+            cycles += 1 + rows if stays else crossing
+    return cycles
+
+
+@compiled_inner
+def _chunks(clock: Record, is_used: np.ndarray, between: int) -> int:
+    """Parts of what all arrays of a bank send in which some bits go to another bank."""
+    found, last = 0, -1
+    for place in range(clock.arrays):
+        chunk = place * clock.tree_bits // clock.network_bits
+        if is_used[place] and chunk > last and not 0 <= place - between < clock.arrays:
+            found, last = found + 1, chunk
+    return found
+
+
+@compiled_inner
+def _used_places(clock: Record, movement: np.ndarray) -> np.ndarray:
+    """Places in the banks that some target of a ``SHIFT`` has: bool [arrays]."""
     stride, count = movement[_TILES + 1 : _TILES + 4], movement[_TILES + 4 : _TILES + 7]
     arrays = clock.arrays
     is_used = np.zeros(arrays, np.bool_)
@@ -213,11 +259,9 @@ def _shift_cycles(clock: Record, movement: np.ndarray, rows: int) -> int:
                 if not is_used[slot]:
                     is_used[slot] = True
                     left -= 1
-                    stays = 0 <= slot - between < arrays
-                    cycles += 1 + rows if stays else crossing
                 if not left:
-                    return cycles
-    return cycles
+                    return is_used
+    return is_used
 
 
 @compiled_inner

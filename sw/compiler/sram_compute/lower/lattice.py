@@ -87,6 +87,7 @@ def tiling_of(
             config.banks,
             config.arrays,
             config.line_cycles,
+            config.tree_bits,
             config.network_bits,
         )
         tile = tuple(tiles[chosen].tolist())

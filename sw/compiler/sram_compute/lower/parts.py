@@ -1,7 +1,7 @@
 """Arrays of which a program writes a part: the rest stays in memory, and is not loaded for that.
 
 An array's last value is often its first one with some cells of others. Where nothing else reads
-that, those cells are stored from where they are.
+that, those cells are stored from where they are; where something does, they need not be loaded.
 """
 
 from __future__ import annotations
@@ -55,6 +55,84 @@ def keep_parts(calculations: Records, given: Steps, arrays: Records) -> None:
                 at = given.counts[STEPS]
                 given.counts[STEPS] += 1
         given.counts[STEPS] -= 1
+
+
+@compiled_inner
+def holes_of(
+    calculations: Records, given: Steps, is_needed: np.ndarray, arrays: Records
+) -> np.ndarray:
+    """Cells of each array that are overwritten before anything reads them, in whole lines: int64
+    [arrays, dimensions, first and, without, last], none of arrays that have none. O(arrays x
+    steps).
+
+    is_needed
+        bool [steps].
+    """
+    holes = np.zeros((len(arrays), DIMENSIONS, 2), np.int64)
+    for array in range(len(arrays)):
+        copy = _only_copy(calculations, given, is_needed, array)
+        step = _next_mention(given, is_needed, copy) if copy >= 0 else -1
+        if step >= 0 and _overwrites(given, step, given.steps[copy].result):
+            cells = given.moved[given.steps[step].detail].cells
+            _set_hole(holes[array], cells, arrays[array])
+    return holes
+
+
+@compiled_inner
+def _only_copy(calculations: Records, given: Steps, is_needed: np.ndarray, array: int) -> int:
+    """The step that copies an array, if no other one reads it; else -1."""
+    found = -1
+    for number in range(given.counts[STEPS]):
+        step = given.steps[number]
+        if is_needed[number] and (step.a == array or step.b == array or step.e == array):
+            is_copy = step.kind == CALCULATE and calculations[step.detail].is_copy
+            is_whole = is_copy and step.is_partial == 0
+            if found >= 0 or not is_whole or step.b >= 0 or step.e >= 0:
+                return -1
+            found = number
+        elif is_needed[number] and step.result == array:
+            return -1
+    return found
+
+
+@compiled_inner
+def _next_mention(given: Steps, is_needed: np.ndarray, copy: int) -> int:
+    """The first step behind a copy that reads or writes its result; -1: none."""
+    value = given.steps[copy].result
+    for number in range(copy + 1, given.counts[STEPS]):
+        step = given.steps[number]
+        is_read = step.a == value or step.b == value or step.e == value
+        if is_needed[number] and (is_read or step.result == value):
+            return number
+    return -1
+
+
+@compiled_inner
+def _overwrites(given: Steps, number: int, value: int) -> bool:
+    """Whether a step does nothing with a value but write some cells of it, where they are."""
+    step = given.steps[number]
+    if step.kind != MOVE or step.result != value or step.a == value:
+        return False
+    moved = given.moved[step.detail]
+    return bool(moved.how == SHIFTED and moved.by == 0)
+
+
+@compiled_inner
+def _set_hole(hole: np.ndarray, cells: np.ndarray, stored: Record) -> None:
+    """The lines all of whose elements are ``cells``, if a ``LOAD`` can leave them out."""
+    elements = LINE_BYTES >> stored.element
+    for dimension in range(DIMENSIONS):
+        hole[dimension, 0], hole[dimension, 1] = cells[dimension, 0], cells[dimension, 1]
+    hole[0, 0] = -(-cells[0, 0] // elements) * elements
+    if cells[0, 1] < stored.shape[0]:
+        hole[0, 1] = cells[0, 1] // elements * elements
+    fits = True
+    for dimension in range(DIMENSIONS):
+        before, after = margins_of(hole, dimension, stored)
+        fits &= hole[dimension, 0] < hole[dimension, 1]
+        fits &= before <= _MOST_MARGIN and after <= _MOST_MARGIN
+    if not fits:
+        hole[:] = 0
 
 
 @compiled_inner

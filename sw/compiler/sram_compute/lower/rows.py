@@ -30,10 +30,10 @@ _LAYOUT, LOAD, STORE, _FILL = (
 
 _D, _N, _VALUE = (column(Opcode.FILL, name) for name in ("d", "n", "value"))
 
-_OF_LAYOUT, _ROW, _ROWS = (column(Opcode.LOAD, name) for name in ("layout", "row", "n"))
+_OF_LAYOUT, _ROW, _ROWS, _HOLLOW, _BEFORE, _AFTER = (
+    column(Opcode.LOAD, name) for name in ("layout", "row", "n", "hollow", "before", "after")
+)
 """Also of ``STORE``, whose ``is_signed`` is always 0."""
-
-_BEFORE, _AFTER = (column(Opcode.STORE, name) for name in ("before", "after"))
 
 _NUMBER, _ELEMENT, _BASE, _SIZES, _LINE_STRIDES, _TILE, _TILE_STRIDES = (
     column(Opcode.LAYOUT, name)
@@ -73,12 +73,14 @@ class State(NamedTuple):
     memory, -1 for none; ``is_known``: whether it has left its rows before. Steps that read it are
     in ``uses`` at ``next_use`` and on, before ``end_uses``.
 
-    ``stored``: ``STORED`` [n]; ``owners``: of slots the value, -1 for none. ``rows``: of commands.
+    ``stored``: ``STORED`` [n]; ``holes``: of arrays among them, as of ``holes_of``; ``owners``: of
+    slots the value, -1 for none. ``rows``: of commands.
     """
 
     values: Records
     uses: np.ndarray
     stored: Records
+    holes: np.ndarray
     owners: np.ndarray
     rows: np.ndarray
     tally: Record
@@ -149,7 +151,7 @@ def take(state: State, length: int, from_above: int) -> int:
         if value.constant < 0 and value.array < 0 and value.slot < 0:
             _spill(state, number)
             slot = bank.arrays + value.slot
-            transfer(state, STORE, slot, value, whole_of(state.stored[slot]))
+            transfer(state, STORE, slot, value, whole_of(state.stored[slot]), False)
         release(state, number)
 
 
@@ -211,14 +213,20 @@ def bring(state: State, value: Record) -> None:
     if value.constant >= 0:
         fill(state, value, value.constant, False)
         return
-    stored = state.bank.arrays + value.slot if value.slot >= 0 else value.array
-    transfer(state, LOAD, stored, value, whole_of(state.stored[stored]))
+    if value.slot < 0 and state.holes[value.array, 0, 1] > 0:
+        transfer(state, LOAD, value.array, value, state.holes[value.array], True)
+    else:
+        stored = state.bank.arrays + value.slot if value.slot >= 0 else value.array
+        transfer(state, LOAD, stored, value, whole_of(state.stored[stored]), False)
     state.bank.returns += value.is_known
 
 
 @compiled_inner
-def transfer(state: State, opcode: int, number: int, value: Record, cells: np.ndarray) -> None:
-    """Transfers a value from or to what is stored under a number, or only some of its cells."""
+def transfer(
+    state: State, opcode: int, number: int, value: Record, cells: np.ndarray, hollow: bool
+) -> None:
+    """Transfers a value from or to what is stored under a number, or only some of its cells; if it
+    is ``hollow``, all but whole lines of these cells."""
     stored, tiles, bank, rows = state.stored[number], state.tiles, state.bank, state.rows
     entry = number % _SPILLED if number < bank.arrays else _SPILLED
     joins = goes_on(stored, tiles)
@@ -245,23 +253,27 @@ def transfer(state: State, opcode: int, number: int, value: Record, cells: np.nd
         rows[at, _CHUNKED], rows[at, _CHUNK] = box.chunked, box.chunk
         rows[at, _CHUNK_LINES] = box.chunk * strides[box.chunked]
         rows[at, _CHUNK_TILES] = box.chunk_tiles
+    all_lines = box.sizes[0] * box.sizes[1] * box.sizes[2]
+    lines = all_lines - lines_of(cells, stored) if hollow else lines_of(cells, stored)
     cycles = transfer_cycles(
         state.tally.clock,
         opcode,
-        lines_of(cells, stored),
+        lines,
         value.rows,
         stored.element,
         tiles.tile[0],
         box.chunks,
     )
-    if opcode == STORE:
-        cycles += box.sizes[0] * box.sizes[1] * box.sizes[2] - lines_of(cells, stored)
+    if opcode == STORE or hollow:
+        cycles += all_lines - lines
     at = append(rows, state.tally, opcode, cycles)
     rows[at, _OF_LAYOUT], rows[at, _ROW], rows[at, _ROWS] = entry, value.row, value.rows
-    if opcode == STORE:
+    if opcode == STORE or hollow:
         for dimension in range(DIMENSIONS):
             before, after = margins_of(cells, dimension, stored)
             rows[at, _BEFORE + dimension], rows[at, _AFTER + dimension] = before, after
+    if hollow:
+        rows[at, _HOLLOW] = 1
 
 
 @compiled_inner

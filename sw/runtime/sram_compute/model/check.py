@@ -69,7 +69,10 @@ def _rows_are_bad(config: SramConfig, command: Command) -> bool:
         return True
     if any(fields[name] + n > config.wordlines for name in ("a", "d", "row") if name in fields):
         return True
-    if fields.get("distance", 0) >= config.bitlines or fields.get("between", 0) >= config.tiles:
+    between = fields.get("between", 0)
+    if fields.get("distance", 0) >= config.bitlines or between >= config.tiles:
+        return True
+    if fields.get("packed", 0) and min(between, config.tiles - between) >= config.arrays:
         return True
     if _beyond(fields, "bitlines", config.bitlines):
         return True

@@ -17,6 +17,8 @@ class Exchange:
 
     steps
         those of all rows: pairs of source and target tiles, int64 [n, 2] each.
+    packed
+        whether arrays send bits, all at once.
     """
 
     a: int
@@ -26,6 +28,7 @@ class Exchange:
     bitlines: Pattern
     patterns: Sequence[Pattern]
     steps: Sequence[np.ndarray]
+    packed: bool = False
 
 
 def shift_steps(config: SramConfig, tiles: Pattern, between: int) -> list[np.ndarray]:
@@ -77,6 +80,8 @@ class ExchangeCost:
 
 
 def cost(config: SramConfig, given: Exchange) -> ExchangeCost:
+    if given.packed:
+        return _packed_cost(config, given)
     bits = int(np.count_nonzero(given.bitlines.places(config.bitlines)))
     flits = -(-bits // config.network_bits)
     expanded = max(each.cycles for each in (given.bitlines, *given.patterns))
@@ -87,6 +92,19 @@ def cost(config: SramConfig, given: Exchange) -> ExchangeCost:
         tiles += local
         banks += crossing
     return ExchangeCost(cycles, bits * given.n * tiles, bits * given.n * banks)
+
+
+def _packed_cost(config: SramConfig, given: Exchange) -> ExchangeCost:
+    bits = int(np.count_nonzero(given.bitlines.places(config.bitlines)))
+    sources, targets = np.concatenate(given.steps).T
+    crosses = sources // config.arrays != targets // config.arrays
+    places = targets[crosses] % config.arrays * config.tree_bits
+    chunks = len(np.unique(places // config.network_bits))
+    expanded = max(each.cycles for each in (given.bitlines, *given.patterns))
+    cycles = expanded + 1 + given.n * -(-bits // config.tree_bits) * max(1, chunks)
+    crossing = int(np.count_nonzero(crosses))
+    local = len(targets) - crossing
+    return ExchangeCost(cycles, bits * given.n * local, bits * given.n * crossing)
 
 
 def _places(config: SramConfig, given: Exchange) -> Iterator[tuple[int, int]]:

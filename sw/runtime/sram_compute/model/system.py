@@ -325,6 +325,7 @@ class Run:
             pattern(fields, "bitlines"),
             patterns,
             steps,
+            packed=bool(fields.get("packed", 0)),
         )
         exchanges.exchange(config, self._system.banks, rows_exchanged)
         cost = exchanges.cost(config, rows_exchanged)
@@ -346,19 +347,19 @@ class Run:
         row, n = fields["row"], fields["n"]
         cycles = n * transfer.pieces(entry)
         lines = transfer.Transposers(where, config.arrays, config.banks)
+        words = transfer.inner_words(entry, where, fields)
         if opcode == Opcode.LOAD:
-            count = len(where.lines)
-            last, end = transfer.load_times(self._channel, start, lines, count, cycles)
+            is_loaded = np.logical_or(~words.all(axis=1), not fields["hollow"])
+            last, end = transfer.load_times(self._channel, start, lines, is_loaded.tolist(), cycles)
         else:
-            words = transfer.stored_words(entry, where, fields)
             is_stored: list[bool] = np.any(words, axis=1).tolist()
             cycles += (8 << entry["element"]) - n + 2
             last, end = transfer.store_times(self._channel, start, lines, is_stored, cycles)
         if fault is not None:
             self._stop(fault.cause, last + 1)
         if opcode == Opcode.LOAD:
-            transfer.load(system.banks, config.bitlines, system.memory, where, row, n)
-            self._counts["lines_loaded"] += count
+            transfer.load(system.banks, config.bitlines, system.memory, where, row, n, is_loaded)
+            self._counts["lines_loaded"] += int(np.count_nonzero(is_loaded))
         else:
             is_signed = bool(fields["is_signed"])
             transfer.store(

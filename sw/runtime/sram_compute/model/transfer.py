@@ -66,10 +66,10 @@ def line_mapping(entry: Mapping[str, Any], most: int | None = None) -> LineMappi
     return LineMapping(lines, tiles, bitlines, in_array)
 
 
-def stored_words(
+def inner_words(
     entry: Mapping[str, Any], where: LineMapping, fields: Mapping[str, Any]
 ) -> np.ndarray:
-    """The words that a ``STORE`` writes: bool [lines, words of a line]."""
+    """The words between margins, which a ``STORE`` writes: bool [lines, words of a line]."""
     numbers = where.numbers.copy()
     numbers[:, 0] *= LINE_WORDS
     ends = np.array(entry["sizes"]) * (LINE_WORDS, 1, 1) - fields["after"]
@@ -79,13 +79,21 @@ def stored_words(
 
 
 def load(
-    banks: Sequence[Bank], bitlines: int, memory: np.ndarray, where: LineMapping, row: int, n: int
+    banks: Sequence[Bank],
+    bitlines: int,
+    memory: np.ndarray,
+    where: LineMapping,
+    row: int,
+    n: int,
+    is_loaded: np.ndarray,
 ) -> None:
-    """Loads lines into the rows of banks. ``memory``: uint32 [lines, words of a line]."""
+    """Loads lines into the rows of banks. ``memory``: uint32 [lines, words of a line];
+    ``is_loaded``: bool [lines of ``where``]."""
     bits = rows_of(banks, row, n, bitlines)
-    values = _values(memory[where.lines], where)
+    values = _values(memory[where.lines], where)[is_loaded]
+    tiles, bitline_numbers = where.tiles[is_loaded], where.bitlines[is_loaded]
     for place in range(n):
-        bits[place, where.tiles, where.bitlines] = values >> place & 1
+        bits[place, tiles, bitline_numbers] = values >> place & 1
     put_rows(banks, row, bits)
 
 
@@ -99,7 +107,7 @@ def store(
     is_signed: bool,
     words: np.ndarray,
 ) -> None:
-    """Stores rows of banks to lines. ``words``: those that are written, as of ``stored_words``."""
+    """Stores rows of banks to lines. ``words``: those that are written, as of ``inner_words``."""
     bits = rows_of(banks, row, n, bitlines)
     values = np.zeros(where.tiles.shape, np.uint32)
     for place in range(n):
@@ -144,22 +152,25 @@ class Transposers:
 
 
 def load_times(
-    channel: Channel, start: int, lines: Transposers, count: int, cycles: int
+    channel: Channel, start: int, lines: Transposers, is_loaded: Sequence[bool], cycles: int
 ) -> tuple[int, int]:
     """The cycle in which the last line is asked for, and that in which the last of ``cycles`` that
-    a line takes is over, of the last line."""
+    a line takes is over, of the last line; those that are not loaded are passed over in a cycle."""
     taken: list[int] = []
-    asked, end = start, start
-    for number in range(count):
-        offered = asked + 1
-        if number >= channel.in_flight:
-            offered = max(offered, taken[number - channel.in_flight] + 1)
-        asked = channel.accept(offered)
-        before = taken[-1] if taken else start
-        taken.append(lines.taken(number, max(asked + channel.latency, before + 1)))
-        lines.release(number, taken[-1] + cycles + 1)
-        end = max(end, taken[-1] + cycles)
-    return asked, end
+    asked = placed = end = start
+    for number, is_asked in enumerate(is_loaded):
+        if is_asked:
+            offered = asked + 1
+            if len(taken) >= channel.in_flight:
+                offered = max(offered, taken[-channel.in_flight] + 1)
+            asked = channel.accept(offered)
+            placed = lines.taken(number, max(asked + channel.latency, placed + 1))
+            taken.append(placed)
+            lines.release(number, placed + cycles + 1)
+            end = max(end, placed + cycles)
+        else:
+            asked, placed = asked + 1, placed + 1
+    return asked, max(placed, end)
 
 
 def store_times(

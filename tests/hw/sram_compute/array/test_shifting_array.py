@@ -26,7 +26,7 @@ class Moving(wiring.Component):
 
     def __init__(self) -> None:
         self.mover = Mover(WORDLINES)
-        self.array = ShiftingArray(WORDLINES, BITLINES)
+        self.array = ShiftingArray(WORDLINES, BITLINES, 2)
         super().__init__({"distance": In(range(BITLINES)), "mask": In(BITLINES)})
 
     def elaborate(self, platform: Any) -> Module:

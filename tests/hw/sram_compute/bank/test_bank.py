@@ -166,7 +166,7 @@ def places() -> list[dict[str, int]]:
 
 @pytest.fixture(scope="module")
 def bench() -> VerilatedBench:
-    return VerilatedBench(Bank(WORDLINES, BITLINES, ARRAYS, TILES, ROM, True))
+    return VerilatedBench(Bank(WORDLINES, BITLINES, ARRAYS, 2, TILES, ROM, True))
 
 
 @pytest.mark.parametrize("seed", [11, 12])

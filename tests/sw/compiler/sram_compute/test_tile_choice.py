@@ -138,7 +138,7 @@ def test_the_rule_takes_tiles_that_fit_and_keep_up_with_memory(
     shape, moves, banks: int, line_cycles: int
 ):
     tiles, most = valid_tiles(shape, 64, 16, 16), 16 * banks
-    best = best_tile(tiles, np.array(shape), np.array(moves), banks, 16, line_cycles, 16)
+    best = best_tile(tiles, np.array(shape), np.array(moves), banks, 16, line_cycles, 1, 16)
     chosen = tuple(tiles[best].tolist())
     needed = {tuple(each): Tiling(shape, tuple(each)).tiles for each in tiles.tolist()}
     assert prod(chosen) == 64
@@ -154,7 +154,7 @@ def test_the_rule_keeps_what_is_moved_most_inside_of_tiles():
     for dimension in range(2):
         moves = np.array([1, 1])
         moves[dimension] = 9
-        best = best_tile(tiles, np.array([32, 32]), moves, 4, 16, 1000, 16)
+        best = best_tile(tiles, np.array([32, 32]), moves, 4, 16, 1000, 1, 16)
         assert tiles[best][dimension] == 32
 
 
@@ -162,7 +162,7 @@ def test_tiles_whose_rows_just_fill_the_arrays_of_a_bank_send_once():
     """The tiles at the ends of rows are no arrays of others then."""
     tiles = valid_tiles((512, 512), 256, 16, 16)
     for arrays, wanted in ((4, (64, 4)), (3, (128, 2))):
-        best = best_tile(tiles, np.array([256, 32]), np.array([0, 1]), 2, arrays, 4, 64)
+        best = best_tile(tiles, np.array([256, 32]), np.array([0, 1]), 2, arrays, 4, 1, 64)
         assert tuple(tiles[best].tolist()) == wanted
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sram_compute.isa import Opcode
 from gnarl.hw.sram_compute.program import disassemble
-from tests.support.sram_compute.lowered_memory import require_golden
+from gnarl.sw.compiler.sram_compute.lower.lower import MemoryCode
+from tests.support.sram_compute.lowered_memory import SMALL, require_golden
 from tests.support.sram_compute.tensor_graphs import nest_of
 
 Margins = tuple[tuple[int, ...], tuple[int, ...]]
+
+ROOMY = replace(SMALL, arrays=64, memory_bytes=1 << 18)
 
 NONE: Margins = ((0, 0, 0), (0, 0, 0))
 
@@ -184,3 +190,151 @@ def test_only_what_is_needed_is_loaded(
     parameters: str, body: str, values: dict[str, Any], loads: int, stores: list[Margins]
 ):
     assert transfers(parameters, body, values) == (loads, stores)
+
+
+def hollow_loads(code: MemoryCode) -> list[Margins]:
+    """Margins of the loads that leave some lines out, in order."""
+    return [
+        (tuple(each.fields["before"]), tuple(each.fields["after"]))
+        for _, each in disassemble(code.units)
+        if each.opcode == Opcode.LOAD and each.fields["hollow"]
+    ]
+
+
+THERE_AND_BACK = """
+for k in range(m):
+    for i in range({first}, n - {behind}): b[i] = a[i - 1] + a[i + 1]
+    for i in range(1, n - 1): a[i] = b[i - 1] - b[i + 1]
+"""
+
+
+@pytest.mark.parametrize(
+    "parameters, body, values, hollow",
+    [
+        pytest.param(
+            "a: int32[n], b: int32[n], c: int32[m]",
+            THERE_AND_BACK.format(first=1, behind=1),
+            {"a": integers(70), "b": integers(70), "c": integers(3)},
+            [((16, 0, 0), (16, 0, 0))],
+            id="lines with margins are loaded",
+        ),
+        pytest.param(
+            "a: int32[n], b: int32[n], c: int32[m]",
+            THERE_AND_BACK.format(first=16, behind=22),
+            {"a": integers(70), "b": integers(70), "c": integers(3)},
+            [((16, 0, 0), (32, 0, 0))],
+            id="margins of whole lines",
+        ),
+        pytest.param(
+            "a: int16[n], b: int16[n], c: int32[m]",
+            THERE_AND_BACK.format(first=33, behind=1),
+            {
+                "a": integers(130, dtype=np.int16),
+                "b": integers(130, dtype=np.int16),
+                "c": integers(3),
+            },
+            [((32, 0, 0), (16, 0, 0))],
+            id="lines of smaller elements",
+        ),
+        pytest.param(
+            "a: int32[n], b: int32[n], c: int32[m]",
+            THERE_AND_BACK.format(first=3, behind=12),
+            {"a": integers(30), "b": integers(30), "c": integers(2)},
+            [],
+            id="no line is overwritten whole",
+        ),
+        pytest.param(
+            "a: int32[n, m], b: int32[n, m], c: int32[k]",
+            """
+for t in range(k):
+    for i in range(1, n - 1):
+        for j in range(1, m - 1): b[i, j] = a[i - 1, j] + a[i, j + 1]
+    for i in range(1, n - 1):
+        for j in range(1, m - 1): a[i, j] = b[i + 1, j] - b[i, j - 1]
+""",
+            {"a": integers(6, 50), "b": integers(6, 50), "c": integers(2)},
+            [((16, 1, 0), (16, 1, 0))],
+            id="a frame",
+        ),
+        pytest.param(
+            "a: int32[n], b: int32[n], c: int32[n]",
+            """
+for i in range(n): c[i] = b[i] + 1
+for i in range(1, n): b[i] = a[i] - a[i - 1]
+for i in range(n): a[i] = b[i] * 3
+""",
+            {"a": integers(70), "b": integers(70)},
+            [],
+            id="it is read before",
+        ),
+        pytest.param(
+            "a: int32[n], b: int32[n]",
+            """
+for i in range(1, n): b[i] = a[i] + 1
+for i in range(n): a[i] = b[i] * 3
+""",
+            {"a": integers(70), "b": integers(70)},
+            [((16, 0, 0), (0, 0, 0))],
+            id="up to the end, padding included",
+        ),
+        pytest.param(
+            "a: int32[n], b: int32[n]",
+            """
+for i in range(1, n): b[i] = b[i] + a[i]
+for i in range(n): a[i] = b[i] * 3
+""",
+            {"a": integers(70), "b": integers(70)},
+            [],
+            id="it is an operand of what overwrites it",
+        ),
+    ],
+)
+def test_what_is_overwritten_first_is_not_loaded(
+    parameters: str, body: str, values: dict[str, Any], hollow: list[Margins]
+):
+    assert hollow_loads(require_golden(nest_of(parameters, body), values)) == hollow
+
+
+def random_parts(chance: Random, rank: int) -> str:
+    """Statements, in a loop in order or not, that write a box of an array each, from elements of
+    arrays some places away: their own ones, too."""
+    names, inner = "ij"[:rank], []
+    for _ in range(chance.randint(2, 4)):
+        target, *sources = (chance.choice("abc") for _ in range(3))
+        lines, indent = list[str](), ""
+        for name, extent in zip(names, "nm", strict=False):
+            low, high = (chance.choice([2, 2, 3, 16, 17]) for _ in range(2))
+            lines.append(f"{indent}for {name} in range({low}, {extent} - {high}):")
+            indent += "    "
+        places = [", ".join(_shifted(chance, name) for name in names) for _ in sources]
+        first, second = (
+            f"{source}[{place}]" for source, place in zip(sources, places, strict=True)
+        )
+        lines.append(f"{indent}{target}[{', '.join(names)}] = {first} - {second}")
+        inner += lines
+    if chance.random() < 0.5:
+        return "\n".join(inner)
+    return "\n".join(["for t in range(k):", *(f"    {line}" for line in inner)])
+
+
+def _shifted(chance: Random, name: str) -> str:
+    return f"{name}{chance.choice(['', '', ' - 1', ' + 1', ' - 2', ' + 2'])}"
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_random_parts_are_the_golden_models(rank: int):
+    hollow = 0
+    for seed in range(60):
+        chance = Random(seed)
+        shape = (chance.choice([40, 64, 70, 130]),) if rank == 1 else (40, chance.choice([38, 80]))
+        dtype = chance.choice(["int32", "int16", "int8"])
+        arrays = ", ".join(f"{name}: {dtype}[{'n, m'[: 3 * rank - 2]}]" for name in "abc")
+        body = random_parts(chance, rank)
+        values = {name: integers(*shape, dtype=dtype) for name in "abc"}
+        values["d"] = integers(chance.randint(1, 3))
+        try:
+            lowered = require_golden(nest_of(f"{arrays}, d: int32[k]", body), values, ROOMY)
+        except WorkloadError:
+            continue  # a loop that memory does not compute
+        hollow += bool(hollow_loads(lowered))
+    assert hollow > 5

@@ -30,6 +30,9 @@ SHIFTS = {
 }
 """Tiles between, and those that change."""
 
+PACKED = [each for each, (by, _) in SHIFTS.items() if min(by, TILES - by) < CONFIG.arrays]
+"""Those of which all arrays may send at once."""
+
 BROADCASTS = {
     "to all": (range(1), range(TILES)),
     "to the next": (range(TILES), range(1, 2)),
@@ -77,6 +80,15 @@ def check(device: Device[Any], commands: list[Command], bitlines: range, sources
 def test_shifts(device: Device[Any], name: str, bitlines: range):
     between, tiles = SHIFTS[name]
     commands = exchanged(Opcode.SHIFT, bitlines, between=between, **places("tiles", tiles))
+    check(device, commands, bitlines, {tile: (tile - between) % TILES for tile in tiles})
+
+
+@pytest.mark.parametrize("bitlines", [range(BITLINES), range(63, 64), range(5, 50, 9)])
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_shifts(device: Device[Any], name: str, bitlines: range):
+    between, tiles = SHIFTS[name]
+    fields = places("tiles", tiles)
+    commands = exchanged(Opcode.SHIFT, bitlines, between=between, packed=1, **fields)
     check(device, commands, bitlines, {tile: (tile - between) % TILES for tile in tiles})
 
 

@@ -1,4 +1,4 @@
-"""Finds the words of a line that a ``STORE`` writes."""
+"""Finds the words of a line that lie between an array's margins."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _WORD_BITS = (LINE_WORDS - 1).bit_length()
 _ALL = (1 << LINE_WORDS) - 1
 
 
-def stored_words(m: Module, place: data.View, transfer: data.View, entry: data.View) -> Value:
+def inner_words(m: Module, place: data.View, transfer: data.View, entry: data.View) -> Value:
     """The words of the line at this ``layout_walker.PLACE`` of an array that lie between the
-    margins of ``transfer``: a bit each."""
+    margins of ``transfer``: a bit each. A ``STORE`` writes these."""
     before, behind, words = Signal(signed(26)), Signal(signed(26)), Signal(LINE_WORDS)
     first = place[0] << _WORD_BITS
     m.d.comb += [
@@ -29,6 +29,11 @@ def stored_words(m: Module, place: data.View, transfer: data.View, entry: data.V
             & (place[dimension] + transfer.after[dimension] < entry.sizes[dimension])
         )
     return Mux(is_inside, words, 0)
+
+
+def is_left_out(words: Value, transfer: data.View) -> Value:
+    """Whether nothing of a line with these ``inner_words`` is transferred."""
+    return Mux(transfer.is_store, ~words.any(), transfer.hollow & words.all())
 
 
 def _clamped(words: Signal) -> Value:
