@@ -162,31 +162,40 @@ def _move_cycles(
     tree_bits: int,
     network_bits: int,
 ) -> int:
-    """Cycles of moves between tiles. All banks send from the same of their arrays at a time, a row
-    a cycle, or where it goes to another bank as many as its bits take; or from all of them at once,
-    ``tree_bits`` of a row of each, what is faster."""
-    bitlines, tiles, again = 1, 1, 0
+    """Cycles of moves. Tiles at an end of another dimension, of which a move has a part, go apart.
+    Between tiles, all banks send from the same of their arrays at a time, a row a cycle, or where
+    it goes to another bank as many as its bits take; or from all of them at once, ``tree_bits`` of
+    a row of each, what is faster."""
+    bitlines, tiles, again, all_parts = 1, 1, 0, 1
     for dimension in range(len(shape)):
         bitlines *= tile[dimension]
         grid = -(-shape[dimension] // tile[dimension])
         again += _sent_again(tile[dimension], grid, tiles, arrays)
+        all_parts *= _parts(tile[dimension], grid)
         tiles *= grid
     cycles, stride = 0, 1
     for dimension in range(len(shape)):
         grid = -(-shape[dimension] // tile[dimension])
+        parts = all_parts // _parts(tile[dimension], grid)
+        if tile[dimension] > 1:
+            cycles += moves[dimension] * parts * (1 + _ROWS)
         if grid > 1:
             own = _sent_again(tile[dimension], grid, stride, arrays)
             sending = min(arrays, tiles) + again - own
             face = bitlines // tile[dimension]
-            parts = -(-face // network_bits)
             crossing = min(sending, stride) if tiles > arrays else 0
-            once = sending * (1 + _ROWS) + crossing * _ROWS * (parts - 1)
+            once = sending * (1 + _ROWS) + crossing * _ROWS * (-(-face // network_bits) - 1)
             if stride < arrays:
                 chunks = max(1, -(-crossing * tree_bits // network_bits))
-                once = min(once, -(-face // tree_bits) * chunks * _ROWS)
+                once = min(once, parts * -(-face // tree_bits) * chunks * _ROWS)
             cycles += moves[dimension] * once
         stride *= grid
     return cycles
+
+
+@compiled_inner
+def _parts(extent: int, grid: int) -> int:
+    return 2 if extent > 1 and grid > 1 else 1
 
 
 @compiled_inner

@@ -143,7 +143,9 @@ def test_numbers_that_do_not_fit_are_refused():
 
 
 def test_fields_that_a_command_lacks_are_refused():
-    with pytest.raises(ValueError, match="^LOAD has no field a; there are layout, row, n, hollow, before, after$"):
+    with pytest.raises(
+        ValueError, match="^LOAD has no field a; there are layout, row, n, hollow, before, after$"
+    ):
         command(Opcode.LOAD, a=1)
 
 
