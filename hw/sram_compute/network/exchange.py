@@ -218,23 +218,25 @@ class Exchange(wiring.Component):
     def _count(self, m: Module, plan: PackPlan, crossings: Value, ends: Value) -> None:
         """Counts bits between tiles and banks with the end of a row, or of a part of it."""
         step, packed, banks = self.step, self._packed, range(self._banks)
-        locals_ = Cat(
-            Mux(
-                step.by_bits,
-                step.targets[bank] & ~packed.foreign,
-                Mux(step.sources[bank] == bank, step.targets[bank], 0),
-            )
-            for bank in banks
-        )
-        foreign = Cat(step.targets[bank] & packed.foreign for bank in banks)
-        sends_row, bits, takers = Signal(), Signal.like(plan.count), Signal(range(self._tiles + 1))
+        own, takers = Signal(self._tiles), Signal(self._tiles)
+        for bank in banks:
+            targets, place = step.targets[bank], slice(bank * self._arrays, None)
+            is_own = (step.sources[bank] == bank).replicate(self._arrays)
+            m.d.comb += [
+                own[place][: self._arrays].eq(
+                    targets & Mux(step.by_bits, ~packed.foreign, is_own)
+                ),
+                takers[place][: self._arrays].eq(
+                    Mux(step.by_bits, targets & packed.foreign, self.sent[bank])
+                ),
+            ]
+        sends_row, bits = Signal(), Signal.like(plan.count)
         m.d.comb += [
             sends_row.eq(ends),
             bits.eq(Mux(step.by_bits, packed.bits, plan.count)),
-            takers.eq(count_ones(Mux(step.by_bits, foreign, self.sent))),
             self.sent.eq(Mux(sends_row, crossings, 0)),
-            self.bits_between_tiles.eq(Mux(sends_row, bits * count_ones(locals_), 0)),
-            self.bits_between_banks.eq(Mux(sends_row, bits * takers, 0)),
+            self.bits_between_tiles.eq(Mux(sends_row, bits * count_ones(own), 0)),
+            self.bits_between_banks.eq(Mux(sends_row, bits * count_ones(takers), 0)),
         ]
 
     def _expand(self, m: Module) -> tuple[dict[str, Value], Value]:
@@ -280,7 +282,7 @@ class Exchange(wiring.Component):
         ``remaining`` that this completes."""
         command, banks, arrays = self.command, self._banks, self._arrays
         array_bits, bank_bits = (arrays - 1).bit_length(), (banks - 1).bit_length()
-        number = position(chosen)[: array_bits + bank_bits]
+        number = named(m, "number", position(chosen)[: array_bits + bank_bits])
         copies = named(m, "targets", rotated(m, masks["copies"], number))
         before = Signal(range(self._tiles))
         m.d.comb += before.eq(number - command.between)
@@ -288,7 +290,7 @@ class Exchange(wiring.Component):
         m.d.sync += aim.array.eq(array)
 
         own = [slice(bank * arrays, (bank + 1) * arrays) for bank in range(banks)]
-        slot = reduce(or_, (chosen[each] for each in own))
+        slot = named(m, "slot", reduce(or_, (chosen[each] for each in own)))
         senders = Cat((remaining[each] & slot).any() for each in own)
         has_copies, all_copies = Signal(banks), Signal(arrays)
         is_alone = Signal()
