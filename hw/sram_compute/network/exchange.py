@@ -223,9 +223,7 @@ class Exchange(wiring.Component):
             targets, place = step.targets[bank], slice(bank * self._arrays, None)
             is_own = (step.sources[bank] == bank).replicate(self._arrays)
             m.d.comb += [
-                own[place][: self._arrays].eq(
-                    targets & Mux(step.by_bits, ~packed.foreign, is_own)
-                ),
+                own[place][: self._arrays].eq(targets & Mux(step.by_bits, ~packed.foreign, is_own)),
                 takers[place][: self._arrays].eq(
                     Mux(step.by_bits, targets & packed.foreign, self.sent[bank])
                 ),

@@ -9,6 +9,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from gnarl.hw.lib.cut_points import named
 from gnarl.hw.lib.integer.count_ones import count_ones
 from gnarl.hw.lib.integer.lowest_one import lowest_one
 from gnarl.hw.lib.select import at_index, selected
@@ -111,9 +112,10 @@ class WordNetwork(wiring.Component):
         flit, last = Signal(range(max(2, self._cycles))), Signal()
         takes = [Signal(self._banks, name=f"takes_{bank}") for bank in banks]
         chosen = [Signal(self._banks, name=f"chosen_{bank}") for bank in banks]
-        crossing = Cat(
+        others = Cat(
             taken[engine] for bank, taken in enumerate(takes) for engine in banks if engine != bank
         )
+        crossing = named(m, "crossing", others)
         is_write, ends, accesses = Signal(), Signal(), Signal()
         is_asked = Signal(self._banks)
         m.d.comb += [
