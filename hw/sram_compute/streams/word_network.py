@@ -11,11 +11,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.cut_points import named
 from gnarl.hw.lib.integer.count_ones import count_ones
-from gnarl.hw.lib.integer.lowest_one import lowest_one
-from gnarl.hw.lib.select import at_index, selected
+from gnarl.hw.lib.select import at_index
 from gnarl.hw.sram_compute.bank.bank import WORD_BITS, word_request_layout
 from gnarl.hw.sram_compute.isa import COPY
 from gnarl.hw.sram_compute.streams.word_place import place_layout
+from gnarl.hw.sram_compute.streams.word_server import LinkSelector, WordServer
 
 OPERAND_CYCLES = 2
 """From the last cycle of a step to that in which engines have the words that they read in it."""
@@ -78,6 +78,7 @@ class WordNetwork(wiring.Component):
         self, banks: int, arrays: int, wordlines: int, bitlines: int, network_bits: int
     ) -> None:
         self._banks = banks
+        self._size = (wordlines, bitlines, arrays, banks)
         self._cycles = word_cycles(network_bits)
         self._bits = min(network_bits, WORD_BITS)
         access = access_layout(wordlines, bitlines, arrays, banks)
@@ -137,8 +138,7 @@ class WordNetwork(wiring.Component):
             m.d.sync += flit.eq(Mux(last, 0, flit + 1))
         with m.If(last):
             m.d.sync += before.eq(Mux(self.done, 0, before | served))
-        for bank in banks:
-            self._serve(m, bank, wants, pending, is_write, takes[bank], chosen[bank])
+        self._serve(m, wants, pending, is_write, takes, chosen)
         self._write(m, wants, chosen, flit, accesses & ~self.waits)
         self._read(m, is_write | self.waits, takes, flit)
         return m
@@ -146,41 +146,37 @@ class WordNetwork(wiring.Component):
     def _serve(
         self,
         m: Module,
-        bank: int,
         wants: list[Any],
         pending: Value,
         is_write: Value,
-        takes: Signal,
-        chosen: Signal,
+        takes: list[Signal],
+        chosen: list[Signal],
     ) -> None:
-        """Connects the engines that a bank serves in this round, and those that it looks at."""
-        own = Signal(self._banks, name=f"wanted_{bank}")
-        request = getattr(self, f"request{bank}")
-        place = Signal.like(wants[0].place, name=f"place_{bank}")
-        m.d.comb += [
-            own.eq(
-                Cat(
-                    pending[engine] & (each.place.bank == bank) for engine, each in enumerate(wants)
-                )
-            ),
-            chosen.eq(Mux(own[bank], 1 << bank, lowest_one(own))),
-            Value.cast(place).eq(
-                selected(
-                    (chosen[engine], Value.cast(each.place)) for engine, each in enumerate(wants)
-                )
-            ),
-            takes.eq(
-                Mux(
-                    is_write,
-                    chosen,
-                    own & Cat(Value.cast(each.place) == Value.cast(place) for each in wants),
-                )
-            ),
-            *(request[name].eq(place[name]) for name in ("array", "row", "group")),
-            request.write.eq(
-                selected((chosen[engine], each.write) for engine, each in enumerate(wants))
-            ),
-        ]
+        """Connects the engines that each bank serves in this round, and those that it looks at."""
+        places = Signal(data.ArrayLayout(wants[0].place.shape(), self._banks))
+        writes = Signal(data.ArrayLayout(WORD_BITS, self._banks))
+        for engine, each in enumerate(wants):
+            m.d.comb += [places[engine].eq(each.place), writes[engine].eq(each.write)]
+        for bank in range(self._banks):
+            m.submodules[f"server_{bank}"] = server = WordServer(*self._size)
+            request = getattr(self, f"request{bank}")
+            m.d.comb += [
+                server.number.eq(bank),
+                server.pending.eq(pending),
+                server.places.eq(places),
+                server.writes.eq(writes),
+                server.is_write.eq(is_write),
+                chosen[bank].eq(server.chosen),
+                takes[bank].eq(server.served),
+                *(request[name].eq(server.place[name]) for name in ("array", "row", "group")),
+                request.write.eq(server.write),
+            ]
+
+    def _select(self, m: Module, name: str, links: data.View, chosen: Value) -> Signal:
+        """The link that is chosen."""
+        m.submodules[name] = selector = LinkSelector(self._banks, self._bits)
+        m.d.comb += [selector.links.eq(links), selector.chosen.eq(chosen)]
+        return selector.link
 
     def _write(
         self,
@@ -191,14 +187,14 @@ class WordNetwork(wiring.Component):
         accesses: Value,
     ) -> None:
         bits = self._bits
-        links = [Signal(bits, name=f"sent_{engine}") for engine in range(self._banks)]
-        for each, link in zip(wants, links, strict=True):
+        links = Signal(data.ArrayLayout(bits, self._banks))
+        for engine, each in enumerate(wants):
             words = [each.data[place : place + bits] for place in range(0, WORD_BITS, bits)]
-            m.d.comb += link.eq(at_index(words, flit))
+            m.d.comb += links[engine].eq(at_index(words, flit))
         for bank, one in enumerate(chosen):
             received = Signal(WORD_BITS, name=f"received_{bank}")
             whole = Signal(WORD_BITS, name=f"whole_{bank}")
-            link = selected((one[engine], each) for engine, each in enumerate(links))
+            link = self._select(m, f"to_bank_{bank}", links, one)
             m.d.comb += [
                 whole.eq(Cat(received[bits:], link)),
                 getattr(self, f"request{bank}").data.eq(Mux(one[bank], wants[bank].data, whole)),
@@ -212,20 +208,20 @@ class WordNetwork(wiring.Component):
         bits, banks = self._bits, range(self._banks)
         begins = Signal()
         m.d.sync += begins.eq(flit == 0)
-        links, words = [], []
+        links, words = Signal(data.ArrayLayout(bits, self._banks)), []
         for bank in banks:
             held, word = (Signal(WORD_BITS, name=f"{name}_{bank}") for name in ("held", "word"))
             m.d.comb += word.eq(Mux(begins, getattr(self, f"response{bank}"), held))
             m.d.sync += held.eq(word >> bits)
             words.append(word)
-            links.append(word[:bits])
+            m.d.comb += links[bank].eq(word[:bits])
         for engine in banks:
             sources = Signal(self._banks, name=f"sources_{engine}")
             operand = getattr(self, f"operand{engine}")
             m.d.sync += sources.eq(Mux(is_none, 0, Cat(taken[engine] for taken in takes)))
+            link = self._select(m, f"to_engine_{engine}", links, sources)
             with m.If(sources[engine]):
                 with m.If(begins):
                     m.d.sync += operand.eq(words[engine])
             with m.Elif(sources.any()):
-                link = selected((sources[bank], each) for bank, each in enumerate(links))
                 m.d.sync += operand.eq(Cat(operand[bits:], link))
