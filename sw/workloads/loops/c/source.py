@@ -27,7 +27,7 @@ from gnarl.hw.lib.errors import WorkloadError, damaged_as
 from gnarl.sw.workloads.loops.c.expressions import CExpressionReader
 from gnarl.sw.workloads.loops.c.statements import Called, CStatementReader
 from gnarl.sw.workloads.loops.c.text import CText
-from gnarl.sw.workloads.loops.c.types import literal
+from gnarl.sw.workloads.loops.c.types import SIZE, literal
 from gnarl.sw.workloads.loops.ir.inline import Inliner
 from gnarl.sw.workloads.loops.ir.nest import (
     Array,
@@ -54,14 +54,19 @@ _PARAMETER = "a number, as int n, or an array with all sizes, as float a[n][m]"
 def read_file(path: str | Path, name: str | None = None) -> Nest:
     """The nest of a file: the function ``name``, or its only one. Raises ``WorkloadError`` naming
     file, line and column for anything that nests lack."""
-    return read_source(read_text(path), str(path), name)
+    return read_source(read_text(path), str(path), name, Path(path).parent)
 
 
-def read_source(source: str, file: str, name: str | None = None) -> Nest:
-    """Reads text as ``read_file`` does; ``file`` is its name in places."""
-    text = CText(source, file)
+def read_source(
+    source: str, file: str, name: str | None = None, folder: Path | None = None
+) -> Nest:
+    """Reads text as ``read_file`` does; ``file`` is its name in places, and ``folder`` has the
+    headers that it may include: none if there is none."""
+    text = CText(source, file, folder)
     function = _only_function(text, file, name)
-    return _nest(text, function, ())
+    nest = _nest(text, function, ())
+    text.warn()
+    return nest
 
 
 def _only_function(text: CText, file: str, name: str | None) -> c_ast.FuncDef:
@@ -138,10 +143,11 @@ def _read(text: CText, function: c_ast.FuncDef, callers: tuple[str, ...]) -> Nes
             continue
         type = expressions.types[each.name] = expressions.type_of(each)
         statements.declare_parameter(each.name, place)
-        if each.name not in used:
+        if each.name not in used and type != SIZE:
             found.append(Scalar(each.name, type, place))
-        elif type == INT32:
+        elif type in (INT32, SIZE):
             sizes.append(Size(each.name, place))
+            expressions.sizes.add(each.name)
         else:
             text.refuse(each, f"{each.name} is {type}: an array's size must be int")
     body = statements.block(function.body.block_items or ())
@@ -201,10 +207,10 @@ def _size(text: CText, node: Any, sizes: list[Size], array: c_ast.Decl) -> Expre
     match node:
         case c_ast.ID(name=name) if name in {size.name for size in sizes}:
             return Variable(name, INT32, place)
-        case c_ast.ID(name=name) if name not in text.defined:
+        case c_ast.ID(name=name):
             text.refuse(node, f"{name}: a size must be an int parameter before the array")
-        case c_ast.ID(name=name) | c_ast.Constant(value=name):
-            number = literal(text.defined.get(name, name), place)
+        case c_ast.Constant(value=spelled):
+            number = literal(spelled, place)
             if isinstance(number, Constant) and number.type == INT32 and number.value >= 0:
                 return number
         case c_ast.BinaryOp(op="+" | "-" | "*" as operator, left=left, right=right):

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 from pycparser import c_ast
 
 from gnarl.sw.workloads.loops.c.expressions import ARITHMETIC, CExpressionReader
+from gnarl.sw.workloads.loops.c.loop_header import LOOP, read_header
 from gnarl.sw.workloads.loops.c.text import CText
-from gnarl.sw.workloads.loops.c.types import convert
+from gnarl.sw.workloads.loops.c.types import SIZE, convert
+from gnarl.sw.workloads.loops.ir.descending import descending
 from gnarl.sw.workloads.loops.ir.inline import Argument, Inliner
 from gnarl.sw.workloads.loops.ir.nest import (
     Assign,
     AugmentedStore,
     Binary,
-    BinaryOperator,
     Constant,
     Expression,
     For,
@@ -27,11 +28,10 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Variable,
 )
 from gnarl.sw.workloads.loops.ir.parts import nodes
-from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32
+from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 from gnarl.sw.workloads.place import Location
 
 _STATEMENTS = "statements must be for loops, if, declarations, assignments and calls"
-_LOOP = "a loop must be as for (int i = 0; i < n; i++)"
 _WRAPPING = ("+", "-", "*")
 """Whose low bits do not depend on the operands' higher ones."""
 
@@ -85,8 +85,12 @@ class CStatementReader:
                 return tuple(each for decl in node.decls for each in self._statement(decl))
             case c_ast.Decl():
                 return self._declaration(node, place)
+            case c_ast.Assignment(op="=", rvalue=c_ast.Assignment(op="=")):
+                return self._chain(node)
             case c_ast.Assignment():
                 return (self._assignment(node.op, node.lvalue, node.rvalue, place, node),)
+            case c_ast.ExprList():
+                return tuple(each for part in node.exprs for each in self._statement(part))
             case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--"):
                 one = c_ast.Constant("int", "1", node.coord)
                 return (self._assignment(f"{node.op[-1]}=", node.expr, one, place, node),)
@@ -95,7 +99,7 @@ class CStatementReader:
                 then, other = self.block([node.iftrue]), self.block([node.iffalse])
                 return (If(condition, then, other, place),)
             case c_ast.For():
-                return (self._loop(node, place),)
+                return self._loop(node, place)
             case c_ast.FuncCall():
                 return self._call(node, place)
             case c_ast.Return():
@@ -140,6 +144,8 @@ class CStatementReader:
         if node.init is not None:
             value = self._expressions.read_as(node.init, self._expressions.type_of(node))
         self._declare(node)
+        if self._expressions.types[node.name] == SIZE:
+            self._text.refuse(node, f"{node.name} is size_t: a local must be int but in its loop")
         return () if value is None else (Assign(node.name, value, place),)
 
     def _assignment(
@@ -149,14 +155,12 @@ class CStatementReader:
         if operator != "=" and operator[:-1] not in ARITHMETIC:
             words = " ".join(f"{each}=" for each in ARITHMETIC)
             self._text.refuse(node, f"{operator}: must be one of = {words}")
-        if isinstance(target, c_ast.ID):
-            local = expressions.read(target)
+        if not isinstance(target, c_ast.ArrayRef):
+            local = self._local(target)
             if operator == "=":
                 return Assign(target.name, expressions.read_as(value, local.type), place)
             augmented = self._augmented(operator, local, value, place, node)
             return Assign(target.name, convert(augmented, local.type), place)
-        if not isinstance(target, c_ast.ArrayRef):
-            self._text.refuse(node, "must assign to one local or one array element")
         array, indices = expressions.element(target)
         if operator == "=":
             stored = expressions.read_as(value, array.type)
@@ -172,6 +176,47 @@ class CStatementReader:
             return AugmentedStore(augmented.operator, array.name, indices, operand, place)
         return Store(array.name, indices, convert(augmented, array.type), place)
 
+    def _chain(self, node: Any) -> tuple[Statement, ...]:
+        """``a = b = value``: each gets what the one behind it has then."""
+        targets = []
+        while isinstance(node, c_ast.Assignment) and node.op == "=":
+            targets.append((node, self._text.place(node)))
+            node = node.rvalue
+        if isinstance(node, c_ast.Assignment):
+            self._text.refuse(node, f"{node.op}: assignments in one statement must all be =")
+        statements: list[Statement] = []
+        value: Expression | None = None
+        for each, place in reversed(targets):
+            type = self._target_type(each.lvalue)
+            if value is None:
+                value = self._expressions.read_as(node, type)
+            value = convert(value, type)
+            if not isinstance(value, Constant | Variable) or value.type != type:
+                local = self._inliner.fresh("value")
+                statements.append(Assign(local, value, place))
+                value = Variable(local, type, place)
+            statements.append(self._stored(each.lvalue, value, place))
+        return tuple(statements)
+
+    def _target_type(self, target: Any) -> ScalarType:
+        if isinstance(target, c_ast.ArrayRef):
+            return self._expressions.element(target)[0].type
+        return self._local(target).type
+
+    def _stored(self, target: Any, value: Expression, place: Location) -> Statement:
+        if isinstance(target, c_ast.ArrayRef):
+            array, indices = self._expressions.element(target)
+            return Store(array.name, indices, value, place)
+        return Assign(target.name, value, place)
+
+    def _local(self, target: Any) -> Expression:
+        if not isinstance(target, c_ast.ID):
+            self._text.refuse(target, "must assign to one local or one array element")
+        local = self._expressions.read(target)
+        if local.type == SIZE:
+            self._text.refuse(target, f"{target.name} is size_t: must not change but in its loop")
+        return local
+
     def _augmented(
         self, operator: str, left: Expression, value: Any, place: Location, node: Any
     ) -> Expression:
@@ -181,11 +226,10 @@ class CStatementReader:
             right = self._expressions.read(value)
         return self._expressions.operation(operator[:-1], left, right, place, node)
 
-    def _loop(self, node: c_ast.For, place: Location) -> For:
+    def _loop(self, node: c_ast.For, place: Location) -> tuple[Statement, ...]:
         outer, types = dict(self._declared), dict(self._expressions.types)
-        name, lower = self._start(node)
-        upper = self._end(node, name)
-        step = self._step(node, name)
+        name, first = self._start(node)
+        end, step = read_header(self._text, self._expressions, node, name)
         body = self.block([node.stmt])
         self._declared = outer
         self._expressions.types.clear()
@@ -193,66 +237,31 @@ class CStatementReader:
         changed = {each.name for each in nodes(body) if isinstance(each, Assign)} | {
             each.array for each in nodes(body) if isinstance(each, Store | AugmentedStore)
         }
-        for each in nodes(upper):
+        if name in changed:
+            self._text.refuse(node, f"{name} is assigned within its loop: must change by its step")
+        for each in nodes(end):
             used = each.name if isinstance(each, Variable) else getattr(each, "array", None)
             if used in changed:
                 self._text.refuse(
                     node.cond, f"{used} changes within the loop that it bounds: must stay the same"
                 )
-        return For(name, lower, upper, step, body, place)
+        if step > 0:
+            return (For(name, first, end, step, body, place),)
+        return descending(For(name, end, first, -step, body, place), self._inliner.fresh)
 
     def _start(self, node: c_ast.For) -> tuple[str, Expression]:
+        expressions = self._expressions
         match node.init:
             case c_ast.DeclList(decls=[c_ast.Decl(name=name, init=init) as decl]) if init:
-                lower = self._expressions.read_as(init, INT32)
+                type = expressions.type_of(decl)
+                first = expressions.read_as(init, type)
                 self._declare(decl)
+                expressions.types[name] = type
             case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=init):
-                lower = self._expressions.read_as(init, INT32)
-                self._expressions.read(node.init.lvalue)
+                type = expressions.read(node.init.lvalue).type
+                first = expressions.read_as(init, type)
             case _:
-                self._text.refuse(node, _LOOP)
-        if self._expressions.types[name] != INT32:
-            type = self._expressions.types[name]
+                self._text.refuse(node, LOOP)
+        if type not in (INT32, SIZE):
             self._text.refuse(node.init, f"{name} is {type}: a loop's variable must be int")
-        return name, lower
-
-    def _end(self, node: c_ast.For, name: str) -> Expression:
-        match node.cond:
-            case c_ast.BinaryOp(op="<" | "<=" as op, left=c_ast.ID(name=found), right=bound) if (
-                found == name
-            ):
-                pass
-            case c_ast.BinaryOp(op=">" | ">=" as op, left=bound, right=c_ast.ID(name=found)) if (
-                found == name
-            ):
-                pass
-            case _:
-                self._text.refuse(node.cond or node, _LOOP)
-        upper = self._expressions.read(bound)
-        if not INT32.holds(upper.type):
-            self._text.refuse(bound, f"a bound is {upper.type}: must be int")
-        upper = convert(upper, INT32)
-        if op in ("<", ">"):
-            return upper
-        if isinstance(upper, Constant):
-            return Constant(upper.value + 1, INT32, upper.place)
-        return Binary(BinaryOperator.ADD, upper, Constant(1, INT32, upper.place), upper.place)
-
-    def _step(self, node: c_ast.For, name: str) -> int:
-        one = c_ast.Constant("int", "1", node.coord)
-        match node.next:
-            case c_ast.UnaryOp(op="p++" | "++", expr=target):
-                names, value = [target], one
-            case c_ast.Assignment(op="+=", lvalue=target, rvalue=value):
-                names = [target]
-            case c_ast.Assignment(
-                op="=", lvalue=target, rvalue=c_ast.BinaryOp(op="+", left=left, right=value)
-            ):
-                names = [target, left]
-            case _:
-                names, value = [node.next], one
-        step = self._expressions.read(value)
-        if isinstance(step, Constant) and step.type.is_integer and step.value > 0:
-            if all(isinstance(each, c_ast.ID) and each.name == name for each in names):
-                return int(step.value)
-        self._text.refuse(node.next or node, f"{_LOOP}, its step a number from 1")
+        return name, convert(first, INT32)

@@ -58,7 +58,7 @@ class Inliner:
             elif name in sizes or isinstance(value, Constant | Variable):
                 names[name] = _folded(value)
             else:
-                local = self._fresh(name)
+                local = self.fresh(name)
                 before.append(Assign(local, value, place))
                 names[name] = Variable(local, value.type, place)
         for array in called.arrays.values():
@@ -66,10 +66,10 @@ class Inliner:
             assert isinstance(argument, Array)
             _require_alike(called, array, argument, names, place)
         for own in dict.fromkeys(_own_names(called.body)):
-            names[own] = self._fresh(own)
+            names[own] = self.fresh(own)
         return (*before, *_inlined(called.body, names, place))
 
-    def _fresh(self, name: str) -> str:
+    def fresh(self, name: str) -> str:
         """Itself, or as the next one of several."""
         fresh, number, stem = name, 1, _NUMBER.sub("", name)
         while fresh in self._taken:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 
+from gnarl.sw.workloads.loops.ir.descending import descending, total
+from gnarl.sw.workloads.loops.ir.index_expressions import integer
 from gnarl.sw.workloads.loops.ir.inline import Argument, Inliner, size_arguments
 from gnarl.sw.workloads.loops.ir.nest import (
     SHIFTS,
@@ -63,6 +65,10 @@ class StatementReader:
                     pass
                 case ast.Expr(ast.Call(ast.Name()) as call):
                     statements += self._call(call)
+                case ast.For():
+                    if node.orelse:
+                        self._text.refuse(node.orelse[0], "a loop has no else: must be left out")
+                    statements += self._loop(node)
                 case _:
                     statements.append(self._statement(node))
         return tuple(statements)
@@ -86,10 +92,6 @@ class StatementReader:
 
     def _statement(self, node: ast.stmt) -> Statement:
         match node:
-            case ast.For():
-                if node.orelse:
-                    self._text.refuse(node.orelse[0], "a loop has no else: must be left out")
-                return self._loop(node)
             case ast.If(test, body, orelse):
                 condition = self._expressions.read_as(test, BOOL, "a condition")
                 place = self._text.place(node)
@@ -165,12 +167,12 @@ class StatementReader:
             return self._expressions.count(value, type)
         return self._expressions.read_as(value, type, what)
 
-    def _loop(self, node: ast.For) -> Statement:
+    def _loop(self, node: ast.For) -> tuple[Statement, ...]:
         match node.iter:
             case ast.Call(ast.Name("range"), arguments, []) if 1 <= len(arguments) <= 3:
                 return self._range(node, arguments)
             case ast.Call(ast.Name("intersect" | "union" as kind), [left, right], []):
-                return self._merge(node, MergeKind(kind), (left, right))
+                return (self._merge(node, MergeKind(kind), (left, right)),)
             case ast.Call(ast.Name("intersect" | "union" as kind)):
                 self._text.refuse(
                     node.iter, f"{self._text.spelled(node.iter)}: {kind} takes two fibers"
@@ -179,19 +181,23 @@ class StatementReader:
             node.iter, f"{self._text.spelled(node.iter)}: a loop must be over {_LOOPS}"
         )
 
-    def _range(self, node: ast.For, arguments: Sequence[ast.expr]) -> For:
+    def _range(self, node: ast.For, arguments: Sequence[ast.expr]) -> tuple[Statement, ...]:
         place, variable = self._text.place(node), self._name(node.target)
         bounds = [self._expressions.read_as(bound, INT32, "a bound") for bound in arguments[:2]]
         if len(bounds) == 1:
             bounds = [Constant(0, INT32, bounds[0].place), *bounds]
         step = self._expressions.literal(arguments[2]) if len(arguments) == 3 else 1
-        if not isinstance(step, int) or step < 1:
+        if not isinstance(step, int) or step == 0:
             self._text.refuse(
                 arguments[2],
-                f"step {self._text.spelled(arguments[2])}: must be a whole number from 1",
+                f"step {self._text.spelled(arguments[2])}: must be a whole number other than 0",
             )
         self._expressions.types[variable] = INT32
-        return For(variable, bounds[0], bounds[1], step, self.block(node.body), place)
+        body = self.block(node.body)
+        if step > 0:
+            return (For(variable, bounds[0], bounds[1], step, body, place),)
+        first, last = bounds[0], total(bounds[1], integer(1, bounds[1].place), place)
+        return descending(For(variable, last, first, -step, body, place), self._inliner.fresh)
 
     def _name(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name):
