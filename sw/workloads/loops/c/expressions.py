@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from pycparser import c_ast
 
@@ -51,6 +52,7 @@ _CALLS = {
     "fminimumf": 2,
     "fmaximumf": 2,
 }
+_INFINITY = "__builtin_inff"
 _LOGICAL = {"&&": BinaryOperator.AND, "||": BinaryOperator.OR}
 
 
@@ -61,13 +63,28 @@ class CExpressionReader:
         what is defined: arrays, and the types of all else, by name; the caller adds to it.
     sizes
         names of sizes of the nest, which are never negative.
+    numbers, tables
+        constants by name; tables by the names of their arrays.
+    values
+        what stands for a name, of parameters and locals of a function that gives a value.
+    results
+        reads calls of such functions.
     """
 
-    def __init__(self, text: CText) -> None:
+    def __init__(self, text: CText, results: Any = None) -> None:
         self._text = text
+        self._results = results
         self.arrays: dict[str, Array] = {}
         self.types: dict[str, ScalarType] = {}
         self.sizes: set[str] = set()
+        self.numbers: dict[str, Constant] = {}
+        self.values: dict[str, Expression] = {}
+        self.tables: dict[str, Any] = {}
+
+    def add_table(self, name: str, array: Array, table: Any) -> None:
+        """An array of constants, of the name ``name`` in the text."""
+        self.arrays[name] = array
+        self.tables[array.name] = table
 
     def read(self, node: Any) -> Expression:
         """Raises ``WorkloadError`` for what nests lack."""
@@ -210,9 +227,13 @@ class CExpressionReader:
         self._text.note_double(self._text.place(node))
         return number.nearest
 
-    def _variable(self, node: c_ast.ID) -> Variable:
+    def _variable(self, node: c_ast.ID) -> Expression:
         if node.name in self.arrays:
             self._text.refuse(node, f"{node.name} is an array: must have indices")
+        if node.name in self.values:
+            return self.values[node.name]
+        if node.name not in self.types and node.name in self.numbers:
+            return replace(self.numbers[node.name], place=self._text.place(node))
         if node.name not in self.types:
             self._text.refuse(node, f"{node.name} is not defined")
         return Variable(node.name, self.types[node.name], self._text.place(node))
@@ -274,6 +295,11 @@ class CExpressionReader:
 
     def _call(self, node: c_ast.FuncCall, place: Location) -> Expression:
         name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+        result = self._results and self._results(node, self)
+        if result:
+            return cast(Expression, result)
+        if name == _INFINITY and node.args is None:
+            return Constant(math.inf, FLOAT32, place)
         if name not in _CALLS:
             self._text.refuse(
                 node, f"call of {name or 'an expression'}: only {', '.join(_CALLS)} may be called"

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from pycparser import c_ast
 
+from gnarl.sw.workloads.loops.c.constants import Table, listed
+from gnarl.sw.workloads.loops.c.evaluate import evaluated
 from gnarl.sw.workloads.loops.c.expressions import ARITHMETIC, CExpressionReader
 from gnarl.sw.workloads.loops.c.loop_header import LOOP, read_header
+from gnarl.sw.workloads.loops.c.signature import element, shape_of
 from gnarl.sw.workloads.loops.c.text import CText
 from gnarl.sw.workloads.loops.c.types import SIZE, convert
 from gnarl.sw.workloads.loops.ir.descending import descending
 from gnarl.sw.workloads.loops.ir.inline import Argument, Inliner
 from gnarl.sw.workloads.loops.ir.nest import (
+    Array,
     Assign,
     AugmentedStore,
     Binary,
@@ -37,10 +42,12 @@ _WRAPPING = ("+", "-", "*")
 
 
 class Called(NamedTuple):
-    """A function as a nest; ``parameters``: their names, in order, sizes among them."""
+    """A function as a nest; ``parameters``: their names, in order, sizes among them; ``pointers``:
+    those that are arrays of any length."""
 
     nest: Nest
     parameters: tuple[str, ...]
+    pointers: frozenset[str]
 
 
 class CStatementReader:
@@ -64,15 +71,20 @@ class CStatementReader:
         self._functions = functions
         self._inliner = inliner
         self._declared: dict[str, Location] = {}
+        self.own_arrays: list[Array] = []
 
     def block(self, nodes: Iterable[Any]) -> tuple[Statement, ...]:
         """A scope. Raises ``WorkloadError`` for what nests lack."""
-        outer, types = dict(self._declared), dict(self._expressions.types)
-        statements = tuple(each for node in nodes for each in self._statement(node))
-        self._declared = outer
-        self._expressions.types.clear()
-        self._expressions.types.update(types)
-        return statements
+        with self._scope():
+            return tuple(each for node in nodes for each in self._statement(node))
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """What is declared in it is gone behind it."""
+        expressions = self._expressions
+        outer = dict(self._declared), dict(expressions.types), dict(expressions.arrays)
+        yield
+        self._declared, expressions.types, expressions.arrays = outer
 
     def _statement(self, node: Any) -> tuple[Statement, ...]:
         if node is None or isinstance(node, c_ast.EmptyStatement):
@@ -107,13 +119,16 @@ class CStatementReader:
         self._text.refuse(node, f"{type(node).__name__}: {_STATEMENTS}")
 
     def _call(self, node: c_ast.FuncCall, place: Location) -> tuple[Statement, ...]:
-        nest, parameters = self._functions(node)
+        nest, parameters, pointers = self._functions(node)
         given = node.args.exprs if node.args else []
         if len(given) != len(parameters):
             self._text.refuse(node, f"{nest.name} takes {len(parameters)} values, not {len(given)}")
         pairs = zip(parameters, given, strict=True)
         arguments = {name: self._argument(nest, name, value) for name, value in pairs}
-        return self._inliner.statements(nest, arguments, place)
+        for array in self._inliner.own_arrays(nest, arguments, place):
+            self.own_arrays.append(array.given)
+            arguments[array.name] = array.given
+        return self._inliner.statements(nest, arguments, place, pointers)
 
     def _argument(self, nest: Nest, name: str, value: Any) -> Argument:
         expressions = self._expressions
@@ -126,20 +141,55 @@ class CStatementReader:
 
     def _declare(self, node: c_ast.Decl) -> None:
         name = node.name
-        if name in self._declared or name in self._expressions.arrays:
-            at = self._declared.get(name) or self._expressions.arrays[name].place
+        expressions = self._expressions
+        array = expressions.arrays.get(name)
+        if array is not None and array.name in expressions.tables:
+            array = None
+        if name in self._declared or array is not None:
+            at = self._declared.get(name) or (array and array.place)
             self._text.refuse(node, f"{name} is declared at {at} already: must be another name")
-        if not isinstance(node.type, c_ast.TypeDecl):
-            self._text.refuse(node, f"{name}: a local must be a number; arrays are parameters")
-        if "static" in node.storage:
+        if not isinstance(node.type, c_ast.TypeDecl | c_ast.ArrayDecl):
+            self._text.refuse(node, f"{name}: a local must be a number or an array")
+        if "static" in node.storage and not (node.init and "const" in node.quals):
             self._text.refuse(node, f"{name} is static: must live as long as its block")
         self._declared[name] = self._text.place(node)
-        self._expressions.types[name] = self._expressions.type_of(node)
+        if isinstance(node.type, c_ast.TypeDecl):
+            self._expressions.types[name] = self._expressions.type_of(node)
+            self._expressions.arrays.pop(name, None)  # a table of the file that it hides
 
     def declare_parameter(self, name: str, place: Location) -> None:
         self._declared[name] = place
 
+    def _own_array(self, node: c_ast.Decl, place: Location) -> tuple[Statement, ...]:
+        """An array of the function itself, which is filled where it is declared."""
+        text, expressions = self._text, self._expressions
+        values = None
+        if node.init is not None:
+            values = listed(text, expressions, node, expressions.type_of(element(node)))
+        self._declare(node)
+        type = expressions.type_of(element(node))
+        if type == SIZE:
+            text.refuse(node, f"{node.name} is of size_t: must be of int")
+        shape = shape_of(text, node, expressions.sizes, expressions.numbers)
+        taken = {each.name for each in self.own_arrays} | expressions.tables.keys()
+        name = self._inliner.fresh(node.name) if node.name in taken else node.name
+        array = Array(name, type, shape, place)
+        is_table = values is not None and "const" in element(node).quals
+        if values is not None and is_table:
+            constants = [each for each in map(evaluated, values.values()) if each is not None]
+            if len(constants) == len(values):
+                expressions.add_table(node.name, array, Table(array, tuple(constants)))
+                return ()
+        expressions.arrays[node.name] = array
+        self.own_arrays.append(array)
+        return tuple(
+            Store(name, tuple(Constant(each, INT32, place) for each in at), value, place)
+            for at, value in (values or {}).items()
+        )
+
     def _declaration(self, node: c_ast.Decl, place: Location) -> tuple[Statement, ...]:
+        if isinstance(node.type, c_ast.ArrayDecl):
+            return self._own_array(node, place)
         value = None
         if node.init is not None:
             value = self._expressions.read_as(node.init, self._expressions.type_of(node))
@@ -227,13 +277,10 @@ class CStatementReader:
         return self._expressions.operation(operator[:-1], left, right, place, node)
 
     def _loop(self, node: c_ast.For, place: Location) -> tuple[Statement, ...]:
-        outer, types = dict(self._declared), dict(self._expressions.types)
-        name, first = self._start(node)
-        end, step = read_header(self._text, self._expressions, node, name)
-        body = self.block([node.stmt])
-        self._declared = outer
-        self._expressions.types.clear()
-        self._expressions.types.update(types)
+        with self._scope():
+            name, first = self._start(node)
+            end, step = read_header(self._text, self._expressions, node, name)
+            body = self.block([node.stmt])
         changed = {each.name for each in nodes(body) if isinstance(each, Assign)} | {
             each.array for each in nodes(body) if isinstance(each, Store | AugmentedStore)
         }

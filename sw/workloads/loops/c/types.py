@@ -177,6 +177,8 @@ def convert(value: Expression, type: ScalarType) -> Expression:
             return constant or Cast(type, value, value.place)
         wrapped = int(value.value) - type.least & (1 << type.bits) - 1
         return Constant(wrapped + type.least, type, value.place)
+    if isinstance(value, Constant) and type.least - 1 < value.value < type.most + 1:
+        return Constant(int(value.value), type, value.place)
     return Cast(type, value, value.place)
 
 

@@ -289,11 +289,15 @@ class Size:
 
 @dataclass(frozen=True)
 class Nest:
+    """``temporaries``: names of arrays among the parameters that are the nest's own: they begin as
+    zeros, no run gives them, and none gets them."""
+
     name: str
     sizes: tuple[Size, ...]
     parameters: tuple[Array | Scalar, ...]
     body: tuple[Statement, ...]
     place: Location = field(compare=False)
+    temporaries: tuple[str, ...] = ()
 
     @cached_property
     def arrays(self) -> dict[str, Array]:
@@ -312,6 +316,11 @@ class Nest:
             each.array for each in statements(self.body) if isinstance(each, Store | AugmentedStore)
         }
         return tuple(name for name in self.arrays if name in stored)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """Results that runs get."""
+        return tuple(name for name in self.results if name not in self.temporaries)
 
 
 def statements(body: tuple[Statement, ...]) -> tuple[Statement, ...]:

@@ -55,6 +55,7 @@ class StatementReader:
         self._expressions = expressions
         self._functions = functions
         self._inliner = inliner
+        self.own_arrays: list[Array] = []
 
     def block(self, nodes: Iterable[ast.stmt]) -> tuple[Statement, ...]:
         """Raises ``WorkloadError`` for what the notation lacks."""
@@ -75,12 +76,13 @@ class StatementReader:
 
     def _call(self, node: ast.Call) -> tuple[Statement, ...]:
         nest, place = self._functions(node), self._text.place(node)
-        if len(node.args) != len(nest.parameters) or node.keywords:
-            wanted = f"takes {len(nest.parameters)} values, by their places"
+        parameters = [each for each in nest.parameters if each.name not in nest.temporaries]
+        if len(node.args) != len(parameters) or node.keywords:
+            wanted = f"takes {len(parameters)} values, by their places"
             self._text.refuse(node, f"{self._text.spelled(node)}: {nest.name} {wanted}")
         arguments: dict[str, Argument] = {}
         arrays: dict[str, Array] = {}
-        for parameter, value in zip(nest.parameters, node.args, strict=True):
+        for parameter, value in zip(parameters, node.args, strict=True):
             name = parameter.name
             if isinstance(parameter, Array):
                 arrays[name] = self._expressions.array(value)
@@ -88,6 +90,9 @@ class StatementReader:
                 what = f"{name} of {nest.name}"
                 arguments[name] = self._expressions.read_as(value, parameter.type, what)
         sizes = size_arguments(nest, arrays, place)
+        for own in self._inliner.own_arrays(nest, sizes, place):
+            self.own_arrays.append(own.given)
+            arrays[own.name] = own.given
         return self._inliner.statements(nest, {**sizes, **arguments, **arrays}, place)
 
     def _statement(self, node: ast.stmt) -> Statement:
