@@ -149,7 +149,134 @@ void called(int n, float a[n], float b[n]) {
   smooth(n, b, t);
   for (int i = 0; i < n; i++) { float t2[2]; t2[0] = t[i]; t2[1] = -t2[0]; b[i] = t2[1]; }
   for (int i = 0; i < n; i++) { int t2[1]; t2[0] = i; a[i] = t2[0]; }
+  for (int k = 0; k < n; k++) { int i = 2 * k; float t2 = i; b[k] += t2; }
+  for (int k = 0; k < n; k++) { int t2 = k + 120, i[2]; i[0] = t2; b[k] *= i[0]; }
 }
 """,
     "core auto",
+)
+
+_kernel(
+    "product",
+    """
+void product(int n, int m, int p, const float a[n][p], const float b[p][m], float c[n][m],
+             float d[n][m], int e[n][m], const int f[n][p], const int g[p][m]) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      c[i][j] = 0;
+      for (int k = 0; k < p; k++) c[i][j] += a[i][k] * b[k][j];
+    }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      float t = 1;
+      for (int k = 0; k < p; k++) t += a[i][k] * b[k][j];
+      d[i][j] = t * 0.5f;
+    }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      int t = 0;
+      for (int k = 0; k < p; k++) t = t + f[i][k] * g[k][j];
+      e[i][j] = t;
+    }
+}
+""",
+    "memory near core auto",
+)
+_kernel(
+    "bytes",
+    """
+#include <stdint.h>
+void bytes(int n, int m, int p, const int8_t a[n][p], const int8_t b[p][m], int8_t c[n][m],
+           int16_t d[n][m]) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      int t = 0;
+      for (int k = 0; k < p; k++) t += a[i][k] * b[k][j];
+      c[i][j] = t;
+    }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      d[i][j] = 3;
+      for (int k = 0; k < p; k++) d[i][j] -= a[i][k] * b[k][j];
+    }
+}
+""",
+    "memory auto",
+)
+
+_kernel(
+    "turned",
+    """
+void turned(int n, int m, const int a[n][m], int b[n][m], float x[n], const float y[n]) {
+  for (int i = n - 1; i >= 0; i--)
+    for (int j = m - 1; j >= 0; j--) b[i][j] = a[i][j] * 2 + b[i][j];
+  for (int i = n - 2; i > 0; i--) x[i] = y[i + 1] - y[i - 1];
+}
+""",
+    "memory near core auto",
+)
+_kernel(
+    "in_order",
+    """
+void in_order(int n, const int a[n], int b[n], int c[n], float s[1], const float x[n]) {
+  for (int i = n - 2; i >= 0; i--) b[i] = b[i + 1] + a[i];
+  for (int i = n - 1; i > 0; i--) c[i] = c[i - 1] - a[i];
+  for (int i = n - 1; i >= 0; i--) s[0] += x[i];
+  for (int i = n - 1; i >= 0; i--) c[0] = a[i];
+  for (int i = n - 1; i > 0; i--) { c[i] = a[i - 1]; c[i - 1] = a[i]; }
+}
+""",
+    "core auto",
+)
+_kernel(
+    "extremes",
+    """
+#include <stdint.h>
+void extremes(int n, int m, const int a[n], const int8_t b[n], const int c[n][m], int r[2],
+              int8_t q[1], int d[n][m]) {
+  for (int i = 0; i < n; i++) r[0] = r[0] < a[i] ? r[0] : a[i];
+  for (int i = 0; i < n; i++) r[1] = a[i] >= r[1] ? a[i] : r[1];
+  for (int i = 0; i < n; i++) q[0] = b[i] > q[0] ? b[i] : q[0];
+  for (int k = 0; k < n; k++) for (int j = 0; j < m; j++)
+    d[0][j] = d[0][j] > c[k][j] ? c[k][j] : d[0][j];
+}
+""",
+    "memory auto",
+)
+
+_kernel(
+    "bits",
+    """
+void bits(int n, unsigned w, const int a[n], const int b[n], int c[n], const unsigned u[n],
+          unsigned v[n], int r[1]) {
+  for (int i = 0; i < n; i++) c[i] = ((a[i] & 0xff) | (b[i] << 3)) ^ ~a[i];
+  for (int i = 0; i < n; i++) v[i] = (u[i] & ~w) ^ (u[i] >> 5) | 0x80000000;
+  for (int i = 0; i < n; i++) { c[i] &= b[i]; c[i] |= 1; c[i] ^= a[i] & -2; }
+  for (int i = 0; i < n; i++) r[0] += (a[i] & 7) == 3 | b[i] > 0;
+}
+""",
+    "memory auto",
+)
+_kernel(
+    "words",
+    """
+void words(int n, const int a[n], const int b[n], int c[n], int d[n]) {
+  for (int i = 0; i < n; i++) c[i] = ((a[i] & 255) | (b[i] << 3)) ^ ~a[i];
+  for (int i = 1; i < n; i++) d[i] = (d[i - 1] ^ a[i]) & b[i];
+  for (int i = 0; i < n; i++) if ((a[i] & 1) && (b[i] | 2) > 5) d[i] = i ^ 3;
+}
+""",
+    "near core auto",
+)
+_kernel(
+    "octets",
+    """
+#include <stdint.h>
+void octets(int n, const uint8_t a[n], const int8_t b[n], uint8_t c[n], int16_t d[n]) {
+  for (int i = 0; i < n; i++) c[i] = a[i] & 0x0f | b[i] << 4;
+  for (int i = 0; i < n; i++) d[i] = a[i] ^ b[i];
+  for (int i = 0; i < n; i++) c[i] ^= ~b[i];
+}
+""",
+    "memory auto",
 )

@@ -28,6 +28,9 @@ _INTEGER_FUNCTIONS: dict[str, Callable[[int, int], int]] = {
     "%": operator.mod,
     "<<": operator.lshift,
     ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
 }
 
 
@@ -92,7 +95,7 @@ def _applied(function: str, left: float, right: float, type: ScalarType) -> floa
             return float(np.float32(left) / np.float32(right))
     if function in _INTEGER_FUNCTIONS:
         is_shift = function in ("<<", ">>")
-        if right == 0 and not is_shift or is_shift and not 0 <= right < type.bits:
+        if right == 0 and function in ("//", "%") or is_shift and not 0 <= right < type.bits:
             return None
         return _in_type(_INTEGER_FUNCTIONS[function](int(left), int(right)), type)
     return None

@@ -25,6 +25,7 @@ from gnarl.sw.workloads.loops.c.types import (
     truth,
     usual,
 )
+from gnarl.sw.workloads.loops.ir.index_expressions import inverted
 from gnarl.sw.workloads.loops.ir.nest import (
     COMPARISONS,
     Array,
@@ -41,8 +42,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 from gnarl.sw.workloads.place import Location
 
-ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>")
-_INTEGERS_ONLY = ("%",)
+ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^")
+_INTEGERS_ONLY = ("%", "&", "|", "^")
 _CALLS = {
     "fabsf": 1,
     "sqrtf": 1,
@@ -231,7 +232,9 @@ class CExpressionReader:
         if node.name in self.arrays:
             self._text.refuse(node, f"{node.name} is an array: must have indices")
         if node.name in self.values:
-            return self.values[node.name]
+            value = self.values[node.name]
+            is_name = isinstance(value, Variable)
+            return replace(value, place=self._text.place(node)) if is_name else value
         if node.name not in self.types and node.name in self.numbers:
             return replace(self.numbers[node.name], place=self._text.place(node))
         if node.name not in self.types:
@@ -245,7 +248,12 @@ class CExpressionReader:
             return Unary(UnaryOperator.NEGATE, promote(self.read(node.expr)), place)
         if node.op == "+":
             return promote(self.read(node.expr))
-        self._text.refuse(node, f"{node.op}: in an expression, signs must be + - or !")
+        if node.op == "~":
+            value = promote(self.read(node.expr))
+            if value.type not in (INT32, UINT32):
+                self._text.refuse(node, f"~ of {value.type}: must be an int or an unsigned")
+            return inverted(value, place)
+        self._text.refuse(node, f"{node.op}: in an expression, signs must be + - ~ or !")
 
     def _pair(self, left: Any, right: Any) -> tuple[Expression, Expression]:
         return usual(self.read(left), self.read(right))

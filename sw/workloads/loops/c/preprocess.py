@@ -38,7 +38,8 @@ _MOST_CHARACTERS = 1 << 24
 _COMMENT = re.compile(
     r"""//(?:\\[ \t]*\n|[^\n])*|/\*.*?\*/|/\*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL
 )
-_NUMBER = re.compile(r"\.?[0-9](?:[eEpP][+-]|[\w.])*")
+_TOKEN = re.compile(r"\.?[0-9](?:[eEpP][+-]|[\w.])*|\^=")
+"""Numbers, as section 6.4.8 of the standard has them, and an operator that pcpp takes for two."""
 _DIRECTIVE = re.compile(r"[ \t]*#")
 _TRIGRAPH = re.compile(r"\?\?[=/'()!<>-]")
 _BLANKS = " \t"
@@ -57,7 +58,7 @@ def preprocess(text: str, file: str, folder: Path | None) -> list[tuple[str, Loc
 
 
 class _Lexer:
-    """pcpp's, with C's numbers: as section 6.4.8 of the standard has them."""
+    """pcpp's, with ``_TOKEN``."""
 
     def __init__(self, lexer: Any) -> None:
         self._lexer = lexer
@@ -73,10 +74,10 @@ class _Lexer:
     def token(self) -> Any:
         while (token := self._lexer.token()) is not None:
             if token.lexpos < self._end:
-                continue  # within a number
-            number = _NUMBER.match(self._text, token.lexpos)
-            if number and number[0] != token.value:
-                token.value, token.type, self._end = number[0], "CPP_FLOAT", number.end()
+                continue  # within the one before
+            whole = _TOKEN.match(self._text, token.lexpos)
+            if whole and whole[0] != token.value:
+                token.value, token.type, self._end = whole[0], "CPP_FLOAT", whole.end()
             return token
         return None
 

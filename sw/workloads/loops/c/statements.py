@@ -37,7 +37,7 @@ from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 from gnarl.sw.workloads.place import Location
 
 _STATEMENTS = "statements must be for loops, if, declarations, assignments and calls"
-_WRAPPING = ("+", "-", "*")
+_WRAPPING = ("+", "-", "*", "&", "|", "^")
 """Whose low bits do not depend on the operands' higher ones."""
 
 
@@ -71,6 +71,7 @@ class CStatementReader:
         self._functions = functions
         self._inliner = inliner
         self._declared: dict[str, Location] = {}
+        self._kinds: dict[str, tuple[bool, ScalarType]] = {}
         self.own_arrays: list[Array] = []
 
     def block(self, nodes: Iterable[Any]) -> tuple[Statement, ...]:
@@ -82,9 +83,11 @@ class CStatementReader:
     def _scope(self) -> Iterator[None]:
         """What is declared in it is gone behind it."""
         expressions = self._expressions
-        outer = dict(self._declared), dict(expressions.types), dict(expressions.arrays)
+        declared, types = dict(self._declared), dict(expressions.types)
+        arrays, values = dict(expressions.arrays), dict(expressions.values)
         yield
-        self._declared, expressions.types, expressions.arrays = outer
+        self._declared, expressions.types = declared, types
+        expressions.arrays, expressions.values = arrays, values
 
     def _statement(self, node: Any) -> tuple[Statement, ...]:
         if node is None or isinstance(node, c_ast.EmptyStatement):
@@ -139,7 +142,8 @@ class CStatementReader:
             return expressions.arrays[value.name]
         self._text.refuse(value, f"{name} of {nest.name} must be given an array of the function")
 
-    def _declare(self, node: c_ast.Decl) -> None:
+    def _declare(self, node: c_ast.Decl, *, is_loop: bool = False) -> None:
+        """``is_loop``: whether it is a loop's variable."""
         name = node.name
         expressions = self._expressions
         array = expressions.arrays.get(name)
@@ -154,8 +158,13 @@ class CStatementReader:
             self._text.refuse(node, f"{name} is static: must live as long as its block")
         self._declared[name] = self._text.place(node)
         if isinstance(node.type, c_ast.TypeDecl):
-            self._expressions.types[name] = self._expressions.type_of(node)
-            self._expressions.arrays.pop(name, None)  # a table of the file that it hides
+            type = expressions.types[name] = expressions.type_of(node)
+            expressions.arrays.pop(name, None)  # a table of the file that it hides
+            is_array = name in {each.name for each in self.own_arrays}
+            if is_array or self._kinds.setdefault(name, (is_loop, type)) != (is_loop, type):
+                # Scopes apart may give a name other types; a nest does not.
+                own = self._inliner.fresh(name)
+                expressions.values[name] = Variable(own, type, self._text.place(node))
 
     def declare_parameter(self, name: str, place: Location) -> None:
         self._declared[name] = place
@@ -171,7 +180,9 @@ class CStatementReader:
         if type == SIZE:
             text.refuse(node, f"{node.name} is of size_t: must be of int")
         shape = shape_of(text, node, expressions.sizes, expressions.numbers)
-        taken = {each.name for each in self.own_arrays} | expressions.tables.keys()
+        taken = (
+            {each.name for each in self.own_arrays} | expressions.tables.keys() | self._kinds.keys()
+        )
         name = self._inliner.fresh(node.name) if node.name in taken else node.name
         array = Array(name, type, shape, place)
         is_table = values is not None and "const" in element(node).quals
@@ -196,7 +207,12 @@ class CStatementReader:
         self._declare(node)
         if self._expressions.types[node.name] == SIZE:
             self._text.refuse(node, f"{node.name} is size_t: a local must be int but in its loop")
-        return () if value is None else (Assign(node.name, value, place),)
+        return () if value is None else (Assign(self._name(node.name), value, place),)
+
+    def _name(self, name: str) -> str:
+        """What a local is called in the nest."""
+        own = self._expressions.values.get(name)
+        return own.name if isinstance(own, Variable) else name
 
     def _assignment(
         self, operator: str, target: Any, value: Any, place: Location, node: Any
@@ -208,9 +224,11 @@ class CStatementReader:
         if not isinstance(target, c_ast.ArrayRef):
             local = self._local(target)
             if operator == "=":
-                return Assign(target.name, expressions.read_as(value, local.type), place)
+                return Assign(
+                    self._name(target.name), expressions.read_as(value, local.type), place
+                )
             augmented = self._augmented(operator, local, value, place, node)
-            return Assign(target.name, convert(augmented, local.type), place)
+            return Assign(self._name(target.name), convert(augmented, local.type), place)
         array, indices = expressions.element(target)
         if operator == "=":
             stored = expressions.read_as(value, array.type)
@@ -257,7 +275,7 @@ class CStatementReader:
         if isinstance(target, c_ast.ArrayRef):
             array, indices = self._expressions.element(target)
             return Store(array.name, indices, value, place)
-        return Assign(target.name, value, place)
+        return Assign(self._name(target.name), value, place)
 
     def _local(self, target: Any) -> Expression:
         if not isinstance(target, c_ast.ID):
@@ -278,8 +296,9 @@ class CStatementReader:
 
     def _loop(self, node: c_ast.For, place: Location) -> tuple[Statement, ...]:
         with self._scope():
-            name, first = self._start(node)
-            end, step = read_header(self._text, self._expressions, node, name)
+            spelled, first = self._start(node)
+            end, step = read_header(self._text, self._expressions, node, spelled)
+            name = self._name(spelled)
             body = self.block([node.stmt])
         changed = {each.name for each in nodes(body) if isinstance(each, Assign)} | {
             each.array for each in nodes(body) if isinstance(each, Store | AugmentedStore)
@@ -302,8 +321,7 @@ class CStatementReader:
             case c_ast.DeclList(decls=[c_ast.Decl(name=name, init=init) as decl]) if init:
                 type = expressions.type_of(decl)
                 first = expressions.read_as(init, type)
-                self._declare(decl)
-                expressions.types[name] = type
+                self._declare(decl, is_loop=True)
             case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=init):
                 type = expressions.read(node.init.lvalue).type
                 first = expressions.read_as(init, type)

@@ -255,7 +255,9 @@ def _is_plain(value: Expression, sizes: Collection[str]) -> bool:
             return True
         case Cast(_, operand):
             return operand.type.kind == "u" and operand.type.bits < 32
-        case Binary("//" | "%", left, right):
+        case Binary("&", left, right):
+            return _is_plain(left, sizes) or _is_plain(right, sizes)
+        case Binary("//" | "%" | "|" | "^", left, right):
             return _is_plain(left, sizes) and _is_plain(right, sizes)
         case Binary("+", Variable(), Constant(number)) | Binary("+", Constant(number), Variable()):
             return number <= _FAR  # an element that there is lies so far before the largest index

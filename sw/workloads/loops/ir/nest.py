@@ -62,6 +62,10 @@ class BinaryOperator(StrEnum):
     SHIFT_LEFT = "<<"
     SHIFT_RIGHT = ">>"
     """Keeps the sign of signed types."""
+    BIT_AND = "&"
+    """Of all bits of integers, as ``|`` and ``^``."""
+    BIT_OR = "|"
+    BIT_XOR = "^"
     MINIMUM = "min"
     MAXIMUM = "max"
     LESS = "<"
@@ -76,12 +80,13 @@ class BinaryOperator(StrEnum):
 
 ARITHMETIC = frozenset("+ - * min max".split())
 """Binary operators on all numbers; the result has their type."""
-INTEGER_ONLY = frozenset("// %".split())
+BITWISE = frozenset("& | ^".split())
+INTEGER_ONLY = frozenset("// %".split()) | BITWISE
 SHIFTS = frozenset("<< >>".split())
 COMPARISONS = frozenset("< <= > >= == !=".split())
 LOGICAL = frozenset("and or".split())
 
-AUGMENTING = frozenset("+ - * / // % << >>".split())
+AUGMENTING = frozenset("+ - * / // % << >> & | ^".split())
 """Binary operators of augmented stores."""
 
 

@@ -50,6 +50,7 @@ def words(text: str, folder: Path | None = None) -> str:
         ("#if 0\n#error no\n#include <nothing>\n#else\n1\n#endif", "1"),
         ("#define A A + B\n#define B A\nA B", "A + A A + B"),
         ("#undef N\n#define N 1\n#undef N\nN", "N"),
+        ("a^=b<<=1>>=c->d...x", "a ^= b <<= 1 >>= c -> d . . . x"),
         ("1.f .5e-3f 0x1Fu 1E5 0x1p-3f", "1.f .5e-3f 0x1Fu 1E5 0x1p-3f"),
         ("#include <limits.h>\n#include <stdint.h>\nINT_MAX UINT8_MAX",
          "2147483647 255"),

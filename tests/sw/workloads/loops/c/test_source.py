@@ -104,6 +104,12 @@ def printed(body: str) -> str:
             "x[j - 1] = float32(j)",
         ),
         ("i[0] = i[1] = t;", "i[1] = t; i[0] = t"),
+        ("i[0] = t & 1 | ~t; i[0] ^= w;", "i[0] = (t & 1) | (t ^ (-1)); i[0] ^= int32(w)"),
+        (
+            "u[0][0] = u[0][1] & ~w; u[0][0] |= t;",
+            "u[0, 0] = uint8(uint32(int32(u[0, 1])) & (w ^ uint32(4294967295))); "
+            "u[0, 0] |= uint8(t)",
+        ),
         (
             "int k; u[0][0] = i[1] = t + 300; x[0] = k = s;",
             "value = t + 300; i[1] = value; value_2 = uint8(value); u[0, 0] = value_2; "
@@ -132,8 +138,9 @@ def test_meanings(source: str, wanted: str):
         ("x[0][1] = 0;", "7:1: x has 2 indices: must have 1"),
         ("x[s] = 0;", "7:3: an index is float32: must be an integer"),
         ("s[0] = 0;", "7:1: s is not an array of the function"),
-        ("i[0] = t & 1;", "7:8: &: arithmetic must be + - * / % << >>, a comparison, && or ||"),
-        ("i[0] = ~t;", "7:9: ~: in an expression, signs must be + - or !"),
+        ("i[0] = s & 1;", "7:8: float32 & int32: must be integers"),
+        ("i[0] = ~s;", "7:9: ~ of float32: must be an int or an unsigned"),
+        ("i[0] = &t;", "7:9: &: in an expression, signs must be + - ~ or !"),
         ("i[0] = s % 2;", "7:8: float32 % int32: must be integers"),
         (
             "i[0] = 3000000000000;",
@@ -162,7 +169,7 @@ def test_meanings(source: str, wanted: str):
         ("int t = 1;", "7:5: t is declared at f.c:6:71 already: must be another name"),
         ("while (t) t--;", f"7:1: While: {STATEMENT}"),
         ("return;", "7:1: return: results must be written to arrays"),
-        ("t &= 1;", "7:1: &=: must be one of = += -= *= /= %= <<= >>="),
+        ("x[0] &= 1;", "7:1: float32 & float32: must be integers"),
         ("for (int j = 9; j != 0; j--) ;", f"7:17: {LOOP}"),
         ("for (int j = 0; j < 9; j *= 2) ;", f"7:24: {LOOP}, its step a number other than 0"),
         ("for (int j = 0; j < 9; j += t) ;", f"7:24: {LOOP}, its step a number other than 0"),
