@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import pickle
 import zipfile
 from collections.abc import Callable
@@ -130,7 +131,7 @@ INPUTS: dict[str, tuple[Callable[[Path], object], Callable[[Path, Path], None]]]
     "nest.c": (
         c_source.read_file,
         as_text(
-            '#include "CANARY"\n#include </etc/passwd>\n#pragma GCC plugin CANARY\n'
+            '#include <stdlib.h>\n#pragma GCC plugin CANARY\n#ident "CANARY"\n'
             "void f(float a[8]) { for (int i = 0; i < 8; i++) a[i] = 1; }\n"
         ),
     ),
@@ -179,17 +180,27 @@ def test_nothing_of_an_input_is_executed(
     assert not canary.exists()
 
 
-def test_an_include_reads_no_file(tmp_path: Path) -> None:
-    """A named pipe would never end, and a file that defines something else is not looked at."""
-    (tmp_path / "other.h").write_text("#define N 3\n")
-    path = tmp_path / "f.c"
-    path.write_text(
-        '#include "other.h"\n#define N 8\nvoid f(float a[N]) { for (int i = 0; i < N; i++) '
-        "a[i] = 1; }\n"
-    )
+def test_an_include_reads_files_of_its_folder_alone(tmp_path: Path) -> None:
+    """A named pipe would never end, and what lies elsewhere is not looked at."""
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    path = folder / "f.c"
+    (tmp_path / "other.h").write_text("#define N 8\n")
+    os.mkfifo(folder / "pipe.h")
+    (folder / "link.h").symlink_to(tmp_path / "other.h")
+    (folder / "folder.h").mkdir()
+    names = ("/etc/passwd", "../other.h", "./own.h", "pipe.h", "link.h", "folder.h", "", "..")
+    for name in (*names, str(tmp_path / "other.h")):
+        for text in (f'"{name}"', f"<{name}>"):
+            for head in (f"#include {text}\n", f"#define H {text}\n#include H\n"):
+                path.write_text(head + "void f(float a[N]) { a[0] = 1; }\n")
+                message = refusal(tmp_path, "compile", "sram_b4", path, "-o", tmp_path / "o.npz")
+                line = 1 + head.startswith("#define")
+                assert message.startswith(f"gnarl: {path}:{line}:2: #include"), message
+                assert len(message.strip().splitlines()) == 1
+    (folder / "own.h").write_text("#define N 8\n")
+    path.write_text('#include "own.h"\nvoid f(float a[N]) { a[0] = 1; }\n')
     assert [array.shape for array in c_source.read_file(path).arrays.values()] != []
-    path.write_text('#include "other.h"\nvoid f(float a[N]) { a[0] = 1; }\n')
-    assert "N" in refusal(tmp_path, "compile", "sram_b2", path, "-o", tmp_path / "o.npz")
 
 
 def test_entities_of_xml_name_no_files(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ READERS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a.c": (
         lambda path: print_nest(c_source.read_file(path)),
-        _C.format("// <a[i] = 2;\n/* <*/ // <*/\n#define N 8 // <\n#include <x> // <\n"),
+        _C.format("// <a[i] = 2;\n/* <*/ // <*/\n#define N 8 // <\n#include <math.h> // <\n"),
     ),
     "a.mlir": (_module, "builtin.module {\n  // <func.func @f() {\n}\n"),
     "a.lib": (

@@ -86,7 +86,7 @@ def compile(
                 problem = f"--{option} {value}: only nests have a {option}: must be left out"
                 raise WorkloadError(problem)
         return command_program.compile(workload, config, seed=seed, trace=trace)
-    if not workload.nest.results:
+    if not workload.nest.outputs:
         nest = workload.nest
         raise WorkloadError(f"{nest.place}: {nest.name} writes no array: must write one")
     fat = FatProgram(workload.nest, (), place or ENGINES[0], reassociate, tile)

@@ -24,7 +24,7 @@ from gnarl.sw.workloads.loops.ir.nest import Nest
 from gnarl.sw.workloads.loops.ir.printer import print_nest
 from gnarl.sw.workloads.loops.ir.scalar_type import BY_NAME, ScalarType
 from gnarl.sw.workloads.loops.ir.source_places import places_of, with_places
-from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.python.source import read_printed
 from gnarl.sw.workloads.place import Location
 
 _WORDS: Mapping[type, Word] = {ScalarType: Word(str, BY_NAME.__getitem__)}
@@ -115,7 +115,7 @@ def fat_program_of(section: np.ndarray) -> FatProgram:
 def _fat_program(text: bytes) -> FatProgram:
     file = decoded(FatFile, json.loads(text.decode()), _WORDS)
     try:
-        nest = with_places(read_source(file.nest, "section 'graphs'"), file.places)
+        nest = with_places(read_printed(file.nest, "section 'graphs'"), file.places)
     except WorkloadError as error:
         raise ProgramError(str(error)) from None
     if file.place not in ENGINES:

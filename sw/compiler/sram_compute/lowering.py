@@ -238,6 +238,7 @@ class Specialiser:
             [(specs[each], pieces.lines[each]) for each in nest.results],
             made(state.units),
             state.words,
+            nest.temporaries,
         )
         meaning = Meaning(
             nest,

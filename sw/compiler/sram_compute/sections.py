@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -33,8 +34,10 @@ def program_of(
     outputs: Iterable[tuple[TensorSpec, int]],
     units: np.ndarray,
     instructions: np.ndarray | None = None,
+    temporaries: Collection[str] = (),
 ) -> Program:
-    """A program on arrays that each begin in a line of memory.
+    """A program on arrays that each begin in a line of memory. ``temporaries``: outputs that it has
+    for itself.
 
     ``units``: uint32 [units, words of a unit]; ``instructions`` of the core: uint32 [instructions,
     words of one]. Raises ``CapacityError``.
@@ -62,11 +65,16 @@ def program_of(
             "graphs": np.zeros(0, np.uint8),
         },
     )
+    program = replace(program, outputs=_without(program.outputs, temporaries))
     try:
         program.check()
     except ProgramError as error:
         raise CapacityError(f"{name}: {error}") from None
     return program
+
+
+def _without(specs: tuple[TensorSpec, ...], temporaries: Collection[str]) -> tuple[TensorSpec, ...]:
+    return tuple(spec for spec in specs if spec.name not in temporaries)
 
 
 def fat_file(fat: FatProgram, name: str) -> Program:
@@ -80,13 +88,15 @@ def fat_file(fat: FatProgram, name: str) -> Program:
         "graphs": fat.encoded(),
     }
     launch = Launch(name, inputs, outputs, {}, sections, {}, "")
+    outputs = _without(outputs, fat.nest.temporaries)
     return Program(SramConfig.target, {}, "", name, inputs, outputs, (launch,), SRAM_SCHEMA)
 
 
 def _open_specs(nest: Nest) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
     """Inputs and outputs."""
     arrays = {each.name: _open_spec(each) for each in nest.arrays.values()}
-    inputs = [arrays[each] for each in arrays if each not in nest.results]
+    given = [each for each in arrays if each not in (*nest.results, *nest.temporaries)]
+    inputs = [arrays[each] for each in given]
     inputs += [TensorSpec(each.name, (), each.type.name) for each in nest.scalars.values()]
     return tuple(inputs), tuple(arrays[each] for each in nest.results)
 

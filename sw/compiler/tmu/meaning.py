@@ -31,7 +31,7 @@ from gnarl.sw.workloads.loops.ir.binding import dimension
 from gnarl.sw.workloads.loops.ir.nest import Nest
 from gnarl.sw.workloads.loops.ir.printer import print_nest
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32
-from gnarl.sw.workloads.loops.python.source import read_source
+from gnarl.sw.workloads.loops.python.source import read_printed
 from gnarl.sw.workloads.tensor.expression import Statement
 from gnarl.sw.workloads.tensor.parser import parse
 from gnarl.sw.workloads.tensor.program_tensors import statement_tensors
@@ -149,7 +149,7 @@ def meaning_of(texts: Mapping[str, str], numbers: tuple[int, ...]) -> Meaning:
 def _meaning(
     nest: str, expression: str, features: str, bag_offsets: str, numbers: tuple[int, ...]
 ) -> Meaning:
-    read = read_source(nest, "section 'nest'")
+    read = read_printed(nest, "section 'nest'")
     group = None
     if features:
         fields = json.loads(features, object_pairs_hook=unique_keys)

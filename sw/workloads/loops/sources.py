@@ -125,7 +125,8 @@ def file_workload(text: str, tensors: Mapping[str, str]) -> LoopWorkload:
     nest = _READERS[Path(file).suffix](file, function or None)
     arrays = load_arrays(tensors)
     zeros = {name: ZEROS for name in begun(nest) if name not in arrays}
-    return LoopWorkload(nest.name, nest, arrays, made_up=zeros)
+    own = frozenset(nest.temporaries)
+    return LoopWorkload(nest.name, nest, arrays, temporaries=own, made_up=zeros)
 
 
 def load_arrays(paths: Mapping[str, str]) -> dict[str, np.ndarray]:

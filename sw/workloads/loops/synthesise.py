@@ -39,7 +39,7 @@ def synthesised(
     values = dict(given)
     random = np.random.default_rng(seed)
     for parameter in nest.parameters:
-        if parameter.name in given:
+        if parameter.name in given or parameter.name in nest.temporaries:
             continue
         if isinstance(parameter, Scalar):
             values[parameter.name] = _values(random, parameter.type, ())
@@ -60,7 +60,8 @@ def made_up(
 ) -> dict[str, str]:
     """What is not ``given`` of ``synthesised`` with these arguments, zeros that the nest reads
     among it."""
-    others = [each.name for each in nest.parameters if each.name not in given]
+    kept = {*given, *nest.temporaries}
+    others = [each.name for each in nest.parameters if each.name not in kept]
     kinds = random_values((name for name in others if name not in nest.results), seed)
     kinds |= {name: ZEROS for name in begun(nest) if name in others}
     names = open_sizes(nest, given, DEFAULT_SIZE, sizes)

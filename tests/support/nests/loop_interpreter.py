@@ -170,6 +170,9 @@ def _binary(operator: str, left: Any, right: Any, place: Location, right_place: 
         if right == 0:
             _stop(place, "by 0")
         return (np.floor_divide if operator == "//" else np.remainder)(left, right)
+    bitwise: dict[str, Any] = {"&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor}
+    if operator in bitwise:
+        return bitwise[operator](left, right)
     if operator in ("min", "max"):
         return _extreme(left, right, operator == "max")
     comparisons: dict[str, Any] = {

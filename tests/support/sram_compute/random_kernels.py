@@ -28,7 +28,7 @@ _NUMBERS = ("0", "1", "2", "3", "7", "-1", "100", "1.5f", "0.0f")
 _DIVISORS = ("3", "4", "-2", "7", "2.0f", "a[i]", "s")
 _COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
 _VECTORS = "abcd"
-_SHAPES = {
+SHAPES = {
     **dict.fromkeys(_VECTORS, "[n]"),
     "r": "[1]",
     "x": "[n]",
@@ -43,14 +43,14 @@ _FLOATS = (0.0, -0.0, 1, -1, 1.5, 7, 1e30, -3e38, 1e-40, np.inf, -np.inf, np.nan
 
 def random_kernel(seed: int) -> LoopWorkload:
     """Raises ``WorkloadError`` where C has a text that no nest is, such as a shift of a float."""
-    return _Kernel(Random(seed)).workload()
+    return Kernel(Random(seed)).workload()
 
 
-class _Kernel:
+class Kernel:
     def __init__(self, random: Random) -> None:
         self._random = random
         types = random.choice(_CHOICES)
-        self._type = {name: random.choice(types) for name in (*_SHAPES, "s", "u")}
+        self._type = {name: random.choice(types) for name in (*SHAPES, "s", "u")}
         self._type |= dict.fromkeys("xl", "int")
         self._n = random.choice((0, 1, 2, 3, 4, 7, 8, 16, 17, 24, 33, 48, 100, 300))
         self._m = random.choice((1, 2, 5, 16, 17, self._n))
@@ -58,7 +58,7 @@ class _Kernel:
 
     def workload(self) -> LoopWorkload:
         parameters = ["int n", "int m", f"{self._type['s']} s", f"{self._type['u']} u"]
-        parameters += [f"{self._type[name]} {name}{shape}" for name, shape in _SHAPES.items()]
+        parameters += [f"{self._type[name]} {name}{shape}" for name, shape in SHAPES.items()]
         body = "\n  ".join(self._statement() for _ in range(self._random.choice((1, 1, 1, 2, 3))))
         head = "#include <math.h>\n#include <stdint.h>\n"
         text = f"{head}void kernel({', '.join(parameters)}) {{\n  {body}\n}}\n"
@@ -71,7 +71,7 @@ class _Kernel:
 
     def _shape(self, name: str) -> tuple[int, ...]:
         sizes = {"n": self._n, "m": self._m, "1": 1}
-        return tuple(sizes[each] for each in _SHAPES[name] if each in sizes)
+        return tuple(sizes[each] for each in SHAPES[name] if each in sizes)
 
     def _values(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         random = np.random.default_rng(self._random.getrandbits(32))

@@ -16,6 +16,9 @@ OPERATION_NAMES = {
     "/": "divide",
     "//": "floor_divide",
     "%": "remainder",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
     "min": "minimum",
     "max": "maximum",
     "neg": "negate",
@@ -28,7 +31,18 @@ OPERATION_NAMES = {
     ">=": "less_equal",
 }
 """Names of ``cmp`` nodes' functions; others have their function's name, or are steps of several."""
-_SIGNLESS = ("add", "subtract", "multiply", "negate", "absolute", "equal", "not_equal")
+_SIGNLESS = (
+    "add",
+    "subtract",
+    "multiply",
+    "negate",
+    "absolute",
+    "equal",
+    "not_equal",
+    "and",
+    "or",
+    "xor",
+)
 _SEPARATE = (
     "multiply",
     "multiply_full",

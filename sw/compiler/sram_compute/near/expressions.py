@@ -47,6 +47,9 @@ _INTEGERS = {
     ">>": Opcode.SHIFT_RIGHT,
     "and": Opcode.AND,
     "or": Opcode.OR,
+    "&": Opcode.AND,
+    "|": Opcode.OR,
+    "^": Opcode.XOR,
 }
 
 _SWAPPED = {">": "<", ">=": "<="}

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, affine_of, affines_in
+from gnarl.sw.compiler.sram_compute.tdfg.distribute import distributed
 from gnarl.sw.compiler.sram_compute.tdfg.graph import Graph, has_float_sums
 from gnarl.sw.compiler.sram_compute.tdfg.interchange import interchanged
+from gnarl.sw.compiler.sram_compute.tdfg.reverse import turned
 from gnarl.sw.compiler.sram_compute.tdfg.statements import NotTensor, reject
 from gnarl.sw.compiler.sram_compute.tdfg.unroll import Options, tensor_graphs
 from gnarl.sw.workloads.loops.ir.nest import (
@@ -65,8 +67,9 @@ def plan(nest: Nest, *, reassociate: bool = True, streams: bool = True) -> tuple
 
     A loop becomes a region where it can, else what is in it does, iteration by iteration. A loop
     around others whose variable is in no index of a store is taken for one that runs in order, as
-    that over k of an outer product. Loops that add up, around nothing but one
-    sum, come first where that helps. ``reassociate``, ``streams``: as ``Options`` has them.
+    that over k of an outer product. Loops that add up, around nothing but one sum, come first where
+    that helps; statements of a body get loops of their own. ``reassociate``, ``streams``: as
+    ``Options`` has them.
     O(statements x depth).
     """
     return _steps(nest, nest.body, (), Options(reassociate, streams))
@@ -96,7 +99,19 @@ def _planned(
             steps = _planned(nest, other, around, options)
             if not refusals(steps):
                 return steps
+        upwards = turned(statement)
+        if upwards is not None:
+            steps = _planned(nest, upwards, around, options)
+            if not refusals(steps):
+                return steps
         inside = _inside(nest, statement, around, options)
+        if inside and not refusals(inside):
+            return inside
+        parts = distributed(statement, nest.arrays)
+        if parts is not None:
+            steps = _steps(nest, parts, around, options)
+            if not refusals(steps):
+                return steps
         return inside or (Elsewhere(str(error)),)
     return tuple(Region(graph, has_float_sums(graph)) for graph in graphs)
 

@@ -15,6 +15,7 @@ from gnarl.sw.workloads.loops.ir.nest import (
     AugmentedStore,
     Binary,
     BinaryOperator,
+    Cast,
     Constant,
     Expression,
     For,
@@ -178,7 +179,7 @@ class _Reader:
         if missing:
             loops = tuple(loop for loop in loops if loop not in missing)
             element = self._read(Load(array, indices, value.type, place), loops)
-            match value:
+            match _extremum(value, element):
                 case Binary(operator, Read(behind=behind) as left, term) if (
                     operator in REDUCING and left == element and left.around == around
                 ):
@@ -294,7 +295,7 @@ def _places(loops: tuple[For, ...]) -> tuple[LoopLocation, ...]:
 
 def _reduction(value: Any, marker: Variable, initial: Any, loop: For) -> Any:
     """A local behind a loop that changes it."""
-    match value:
+    match _extremum(value, marker):
         case Reduction(operator, first, term, loops) if first == marker:
             around = (loop, *loops)
         case Binary(operator, first, term) if operator in REDUCING and first == marker:
@@ -308,6 +309,40 @@ def _reduction(value: Any, marker: Variable, initial: Any, loop: For) -> Any:
             f"{loop.variable} to the next: must be a sum, min or max",
         )
     return Reduction(operator, initial, term, around, value.place)
+
+
+def _extremum(value: Any, known: Any) -> Any:
+    """The lesser or larger of ``known`` and another integer, chosen by a comparison of both, as one
+    operation; else ``value``."""
+    match _unwidened(value):
+        case Select(Binary("<" | "<=" | ">" | ">=" as order, left, right), chosen, other, place):
+            if left.type.is_integer and known in (left, right):
+                own, term = (left, right) if known == left else (right, left)
+                if (chosen, other) in ((left, right), (right, left)):
+                    is_least = (order[0] == "<") == (chosen == left)
+                    wanted = BinaryOperator.MINIMUM if is_least else BinaryOperator.MAXIMUM
+                    return Binary(wanted, own, term, place)
+    return value
+
+
+def _unwidened(value: Any) -> Any:
+    """A choice between integers that are widened for it, of their own type."""
+    if not (isinstance(value, Cast) and isinstance(value.operand, Select)):
+        return value
+    choice, type = value.operand, value.type
+
+    def narrow(each: Any) -> Any:
+        is_wide = isinstance(each, Cast) and each.type.holds(type) and each.operand.type == type
+        return each.operand if is_wide else None
+
+    if not isinstance(choice.condition, Binary):
+        return value
+    sides = choice.condition.left, choice.condition.right, choice.chosen, choice.other
+    left, right, chosen, other = map(narrow, sides)
+    if None in (left, right, chosen, other):
+        return value
+    condition = replace(choice.condition, left=left, right=right)
+    return Select(condition, chosen, other, choice.place)
 
 
 def _trips(loop: For) -> range | None:

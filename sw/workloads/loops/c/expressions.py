@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from pycparser import c_ast
 
 from gnarl.hw.lib.errors import short
 from gnarl.sw.workloads.loops.c.text import CText
 from gnarl.sw.workloads.loops.c.types import (
+    SIZE,
     TYPES,
     UINT32,
+    Double,
     convert,
     is_long,
     literal,
+    narrowed,
     negative,
     promote,
-    rounded,
+    require_plain,
     truth,
     usual,
 )
+from gnarl.sw.workloads.loops.ir.index_expressions import inverted
 from gnarl.sw.workloads.loops.ir.nest import (
     COMPARISONS,
     Array,
@@ -37,7 +42,8 @@ from gnarl.sw.workloads.loops.ir.nest import (
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 from gnarl.sw.workloads.place import Location
 
-ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>")
+ARITHMETIC = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^")
+_INTEGERS_ONLY = ("%", "&", "|", "^")
 _CALLS = {
     "fabsf": 1,
     "sqrtf": 1,
@@ -47,6 +53,7 @@ _CALLS = {
     "fminimumf": 2,
     "fmaximumf": 2,
 }
+_INFINITY = "__builtin_inff"
 _LOGICAL = {"&&": BinaryOperator.AND, "||": BinaryOperator.OR}
 
 
@@ -55,12 +62,30 @@ class CExpressionReader:
 
     arrays, types
         what is defined: arrays, and the types of all else, by name; the caller adds to it.
+    sizes
+        names of sizes of the nest, which are never negative.
+    numbers, tables
+        constants by name; tables by the names of their arrays.
+    values
+        what stands for a name, of parameters and locals of a function that gives a value.
+    results
+        reads calls of such functions.
     """
 
-    def __init__(self, text: CText) -> None:
+    def __init__(self, text: CText, results: Any = None) -> None:
         self._text = text
+        self._results = results
         self.arrays: dict[str, Array] = {}
         self.types: dict[str, ScalarType] = {}
+        self.sizes: set[str] = set()
+        self.numbers: dict[str, Constant] = {}
+        self.values: dict[str, Expression] = {}
+        self.tables: dict[str, Any] = {}
+
+    def add_table(self, name: str, array: Array, table: Any) -> None:
+        """An array of constants, of the name ``name`` in the text."""
+        self.arrays[name] = array
+        self.tables[array.name] = table
 
     def read(self, node: Any) -> Expression:
         """Raises ``WorkloadError`` for what nests lack."""
@@ -69,8 +94,8 @@ class CExpressionReader:
             self._text.refuse(node, f"{INT32.least} is a long: must be (int){INT32.least}")
         if isinstance(number, Constant):
             return number
-        if number is not None:
-            self._text.refuse(node, f"{number} is a double: must be a float, as {number}f")
+        if isinstance(number, Double):
+            return self._as_float(node, number)
         place = self._text.place(node)
         match node:
             case c_ast.ID():
@@ -98,10 +123,8 @@ class CExpressionReader:
     def read_as(self, node: Any, type: ScalarType) -> Expression:
         """Reads an expression as C converts it to a type; doubles may be numbers alone."""
         number = self._literal(node)
-        if isinstance(number, float) and type == FLOAT32:
-            constant = rounded(number, self._text.place(node))
-            if constant is not None:
-                return constant
+        if isinstance(number, Double) and type == FLOAT32 and number.nearest is not None:
+            return number.nearest
         if isinstance(number, Constant):
             return convert(number, type)
         return convert(self.read(node), type)
@@ -111,17 +134,20 @@ class CExpressionReader:
 
     def type_of(self, node: Any) -> ScalarType:
         """The type of a declaration or a cast."""
-        while isinstance(node, c_ast.Typename | c_ast.Decl | c_ast.TypeDecl):
-            node = node.type
-        names = " ".join(node.names) if isinstance(node, c_ast.IdentifierType) else ""
-        if names not in TYPES:
-            spelt = names or type(node).__name__
-            self._text.refuse(
-                node,
-                f"{spelt}: a type must be float, int, unsigned, short, signed char, unsigned char, "
-                "bool, or int8_t to uint32_t",
-            )
-        return TYPES[names]
+        while True:
+            while isinstance(node, c_ast.Typename | c_ast.Decl | c_ast.TypeDecl):
+                node = node.type
+            names = " ".join(node.names) if isinstance(node, c_ast.IdentifierType) else ""
+            if names in TYPES:
+                return TYPES[names]
+            if names not in self._text.typedefs:
+                spelt = names or type(node).__name__
+                self._text.refuse(
+                    node,
+                    f"{spelt}: a type must be float, int, unsigned, short, char, signed char, "
+                    "unsigned char, bool, int8_t to uint32_t, or size_t of loops and sizes",
+                )
+            node = self._text.typedefs[names]
 
     def element(self, node: Any) -> tuple[Array, tuple[Expression, ...]]:
         """An array and indices."""
@@ -148,10 +174,17 @@ class CExpressionReader:
         """``left operator right``, one of ``ARITHMETIC``, with C's conversions."""
         if operator in ("<<", ">>"):
             self._require_integers(operator, left, right, node)
+            if left.type == SIZE and operator == ">>":
+                require_plain(left, self.sizes)
             return Binary(BinaryOperator(operator), promote(left), promote(right), place)
-        if operator == "%":
+        if operator in _INTEGERS_ONLY:
             self._require_integers(operator, left, right, node)
         left, right = usual(left, right)
+        if left.type == SIZE and operator in "/%":
+            require_plain(left, self.sizes)
+            require_plain(right, self.sizes)
+            whole = BinaryOperator.FLOOR_DIVIDE if operator == "/" else BinaryOperator.REMAINDER
+            return Binary(whole, left, right, place)
         if operator == "%":
             product = Binary(BinaryOperator.MULTIPLY, _quotient(left, right, place), right, place)
             return Binary(BinaryOperator.SUBTRACT, left, product, place)
@@ -166,23 +199,21 @@ class CExpressionReader:
             given = f"{left.type} {operator} {right.type}"
             self._text.refuse(node, f"{given}: must be integers")
 
-    def _literal(self, node: Any) -> Constant | float | None:
-        """The number that a node is; a double's value alone."""
+    def _literal(self, node: Any) -> Constant | Double | None:
+        """The number that a node is."""
         match node:
             case c_ast.Constant():
                 return self._number(node.value, node)
-            case c_ast.ID(name=name) if name not in self.types and name in self._text.defined:
-                return self._number(self._text.defined[name], node)
             case c_ast.UnaryOp(op="-", expr=c_ast.Constant(value=digits)):
                 return self._number(f"-{digits}", node)
             case c_ast.UnaryOp(op="-", expr=operand):
                 number = self._literal(operand)
                 if isinstance(number, Constant) and not is_long(number):
                     return replace(negative(number), place=self._text.place(node))
-                return -number if isinstance(number, float) else None
+                return -number if isinstance(number, Double) else None
         return None
 
-    def _number(self, spelled: str, node: Any) -> Constant | float:
+    def _number(self, spelled: str, node: Any) -> Constant | Double:
         number = literal(spelled, self._text.place(node))
         if number is None:
             self._text.refuse(
@@ -190,9 +221,22 @@ class CExpressionReader:
             )
         return number
 
-    def _variable(self, node: c_ast.ID) -> Variable:
+    def _as_float(self, node: Any, number: Double) -> Constant:
+        """A double in arithmetic, which is taken as a float."""
+        if number.nearest is None:
+            self._text.refuse(node, f"{number.value} is beyond float: must be at most 3.4e38")
+        self._text.note_double(self._text.place(node))
+        return number.nearest
+
+    def _variable(self, node: c_ast.ID) -> Expression:
         if node.name in self.arrays:
             self._text.refuse(node, f"{node.name} is an array: must have indices")
+        if node.name in self.values:
+            value = self.values[node.name]
+            is_name = isinstance(value, Variable)
+            return replace(value, place=self._text.place(node)) if is_name else value
+        if node.name not in self.types and node.name in self.numbers:
+            return replace(self.numbers[node.name], place=self._text.place(node))
         if node.name not in self.types:
             self._text.refuse(node, f"{node.name} is not defined")
         return Variable(node.name, self.types[node.name], self._text.place(node))
@@ -204,7 +248,12 @@ class CExpressionReader:
             return Unary(UnaryOperator.NEGATE, promote(self.read(node.expr)), place)
         if node.op == "+":
             return promote(self.read(node.expr))
-        self._text.refuse(node, f"{node.op}: in an expression, signs must be + - or !")
+        if node.op == "~":
+            value = promote(self.read(node.expr))
+            if value.type not in (INT32, UINT32):
+                self._text.refuse(node, f"~ of {value.type}: must be an int or an unsigned")
+            return inverted(value, place)
+        self._text.refuse(node, f"{node.op}: in an expression, signs must be + - ~ or !")
 
     def _pair(self, left: Any, right: Any) -> tuple[Expression, Expression]:
         return usual(self.read(left), self.read(right))
@@ -231,12 +280,12 @@ class CExpressionReader:
         operands = (node.left, node.right)
         doubles = [self._literal(each) for each in operands]
         sides = [
-            None if isinstance(number, float) else number or self.read(each)
+            None if isinstance(number, Double) else number or self.read(each)
             for number, each in zip(doubles, operands, strict=True)
         ]
         if FLOAT32 in [each.type for each in sides if each is not None]:
             sides = [
-                _exact(number, place) if isinstance(number, float) else side
+                number.exact if isinstance(number, Double) else side
                 for number, side in zip(doubles, sides, strict=True)
             ]
         left, right = (
@@ -245,10 +294,20 @@ class CExpressionReader:
         )
         if UINT32 in (left.type, right.type) and (is_long(left) or is_long(right)):
             self._text.refuse(node, f"{INT32.least} is a long: must be compared with an int")
-        return Binary(operator, *usual(left, right), place)
+        left, right = usual(left, right)
+        if left.type == SIZE:
+            for each in (left, right):
+                require_plain(each, self.sizes)
+            left, right = narrowed(left), narrowed(right)
+        return Binary(operator, left, right, place)
 
     def _call(self, node: c_ast.FuncCall, place: Location) -> Expression:
         name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+        result = self._results and self._results(node, self)
+        if result:
+            return cast(Expression, result)
+        if name == _INFINITY and node.args is None:
+            return Constant(math.inf, FLOAT32, place)
         if name not in _CALLS:
             self._text.refuse(
                 node, f"call of {name or 'an expression'}: only {', '.join(_CALLS)} may be called"
@@ -305,9 +364,3 @@ def _quotient(left: Expression, right: Expression, place: Location) -> Expressio
     ]
     is_cut = binary(BinaryOperator.AND, rest, binary(BinaryOperator.OR, *signs))
     return binary(BinaryOperator.ADD, down, Select(is_cut, number(1), number(0), place))
-
-
-def _exact(number: float, place: Location) -> Constant | None:
-    """A double as a float32 constant, if that has its value."""
-    nearest = rounded(number, place)
-    return nearest if nearest is not None and nearest.value == number else None

@@ -48,10 +48,10 @@ def bind(nest: Nest, values: Mapping[str, Any], sizes: Mapping[str, int] | None 
     and that is not given starts as zeros. Raises ``WorkloadError`` naming the parameter.
     """
     for name in values:
-        if name not in nest.arrays and name not in nest.scalars:
+        known = [each.name for each in nest.parameters if each.name not in nest.temporaries]
+        if name not in known:
             raise WorkloadError(
-                f"{name}: is no parameter of {nest.name}: must be one of "
-                f"{', '.join(each.name for each in nest.parameters)}"
+                f"{name}: is no parameter of {nest.name}: must be one of {', '.join(known)}"
             )
     given = {
         each.name: _typed(each, values[each.name])
@@ -59,7 +59,8 @@ def bind(nest: Nest, values: Mapping[str, Any], sizes: Mapping[str, int] | None 
         if each.name in values
     }
     for parameter in nest.parameters:
-        if parameter.name not in given and parameter.name not in nest.results:
+        is_zero = parameter.name in nest.results or parameter.name in nest.temporaries
+        if parameter.name not in given and not is_zero:
             raise WorkloadError(f"{parameter.name}: missing: must be given")
     inferred = _Sizes(nest, sizes or {})
     inferred.infer(given)

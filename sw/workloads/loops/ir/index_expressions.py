@@ -1,4 +1,4 @@
-"""Makes expressions of int32: indices, sizes and positions."""
+"""Makes expressions of integers: indices, sizes, positions and their bits."""
 
 from __future__ import annotations
 
@@ -25,3 +25,9 @@ def multiply(left: Expression, right: Expression, place: Location) -> Binary:
 
 def one_more(value: Expression, place: Location) -> Binary:
     return add(value, integer(1, place), place)
+
+
+def inverted(value: Expression, place: Location) -> Binary:
+    """All bits of an integer, turned around."""
+    ones = value.type.most if value.type.kind == "u" else -1
+    return Binary(BinaryOperator.BIT_XOR, value, Constant(ones, value.type, place), place)

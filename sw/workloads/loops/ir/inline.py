@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.loops.ir.nest import (
@@ -30,6 +30,13 @@ Argument: TypeAlias = Expression | Array
 _NUMBER = re.compile(r"(_\d+)+$")
 
 
+class OwnArray(NamedTuple):
+    """An array that a called function has for itself: its name there, and what it is here."""
+
+    name: str
+    given: Array
+
+
 class Inliner:
     """Inlines calls into one function.
 
@@ -40,13 +47,29 @@ class Inliner:
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)
 
-    def statements(
+    def own_arrays(
         self, called: Nest, arguments: Mapping[str, Argument], place: Location
+    ) -> Iterator[OwnArray]:
+        """Arrays that a function has for itself, for one call of it."""
+        sizes = {each.name: arguments[each.name] for each in called.sizes if each.name in arguments}
+        for name in called.temporaries:
+            array = called.arrays[name]
+            shape = tuple(_inlined(each, sizes, place) for each in array.shape)
+            given = Array(self.fresh(name), array.type, shape, array.place.called_at(place))
+            yield OwnArray(name, given)
+
+    def statements(
+        self,
+        called: Nest,
+        arguments: Mapping[str, Argument],
+        place: Location,
+        pointers: Collection[str] = (),
     ) -> tuple[Statement, ...]:
         """What a call at ``place`` does.
 
         ``arguments``: by the names of the function's sizes, scalars and arrays. Scalars that are
-        neither numbers nor names are evaluated once, before. Raises ``WorkloadError`` for arrays of
+        neither numbers nor names are evaluated once, before. Arrays of one dimension among
+        ``pointers`` may have any length. Raises ``WorkloadError`` for arrays of
         other types or shapes than the function's. O(nodes).
         """
         names: dict[str, Expression | str] = {}
@@ -58,18 +81,20 @@ class Inliner:
             elif name in sizes or isinstance(value, Constant | Variable):
                 names[name] = _folded(value)
             else:
-                local = self._fresh(name)
+                local = self.fresh(name)
                 before.append(Assign(local, value, place))
                 names[name] = Variable(local, value.type, place)
         for array in called.arrays.values():
             argument = arguments[array.name]
             assert isinstance(argument, Array)
-            _require_alike(called, array, argument, names, place)
+            is_of_any_length = array.name in pointers and len(argument.shape) == 1
+            if not is_of_any_length or argument.type != array.type:
+                _require_alike(called, array, argument, names, place)
         for own in dict.fromkeys(_own_names(called.body)):
-            names[own] = self._fresh(own)
+            names[own] = self.fresh(own)
         return (*before, *_inlined(called.body, names, place))
 
-    def _fresh(self, name: str) -> str:
+    def fresh(self, name: str) -> str:
         """Itself, or as the next one of several."""
         fresh, number, stem = name, 1, _NUMBER.sub("", name)
         while fresh in self._taken:
@@ -103,8 +128,7 @@ def _require_alike(
 ) -> None:
     wanted = tuple(_inlined(size, names, place) for size in array.shape)
     is_alike = len(wanted) == len(given.shape) and all(
-        _polynomial(one) == _polynomial(other)
-        for one, other in zip(wanted, given.shape, strict=True)
+        polynomial(one) == polynomial(other) for one, other in zip(wanted, given.shape, strict=True)
     )
     if array.type != given.type or not is_alike:
         raise WorkloadError(
@@ -117,19 +141,19 @@ def _spelled(type: ScalarType, shape: tuple[Expression, ...]) -> str:
     return f"{type}[{', '.join(map(print_expression, shape))}]"
 
 
-def _polynomial(size: Expression) -> Counter[tuple[str, ...]]:
+def polynomial(size: Expression) -> Counter[tuple[str, ...]]:
     """Factors of products of names, which are sorted; what is no sum or product is a name."""
     match size:
         case Constant(value):
             return Counter({(): int(value)})
         case Binary("+", left, right):
-            return _sum(_polynomial(left), _polynomial(right), 1)
+            return _sum(polynomial(left), polynomial(right), 1)
         case Binary("-", left, right):
-            return _sum(_polynomial(left), _polynomial(right), -1)
+            return _sum(polynomial(left), polynomial(right), -1)
         case Binary("*", left, right):
             factors: Counter[tuple[str, ...]] = Counter()
-            for one, factor in _polynomial(left).items():
-                for other, second in _polynomial(right).items():
+            for one, factor in polynomial(left).items():
+                for other, second in polynomial(right).items():
                     factors[tuple(sorted((*one, *other)))] += factor * second
             return factors
     return Counter({(print_expression(size),): 1})
@@ -174,7 +198,7 @@ def _folded(node: Any) -> Any:
         case Binary("+" | "-" | "*", left, right, place) if node.type == INT32:
             one, other = _folded(left), _folded(right)
             if isinstance(one, Constant) and isinstance(other, Constant):
-                (value,) = _polynomial(node).values() or (0,)
+                (value,) = polynomial(node).values() or (0,)
                 if INT32.least <= value <= INT32.most:
                     return Constant(value, INT32, place)
     return node

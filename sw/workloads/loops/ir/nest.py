@@ -62,6 +62,10 @@ class BinaryOperator(StrEnum):
     SHIFT_LEFT = "<<"
     SHIFT_RIGHT = ">>"
     """Keeps the sign of signed types."""
+    BIT_AND = "&"
+    """Of all bits of integers, as ``|`` and ``^``."""
+    BIT_OR = "|"
+    BIT_XOR = "^"
     MINIMUM = "min"
     MAXIMUM = "max"
     LESS = "<"
@@ -76,12 +80,13 @@ class BinaryOperator(StrEnum):
 
 ARITHMETIC = frozenset("+ - * min max".split())
 """Binary operators on all numbers; the result has their type."""
-INTEGER_ONLY = frozenset("// %".split())
+BITWISE = frozenset("& | ^".split())
+INTEGER_ONLY = frozenset("// %".split()) | BITWISE
 SHIFTS = frozenset("<< >>".split())
 COMPARISONS = frozenset("< <= > >= == !=".split())
 LOGICAL = frozenset("and or".split())
 
-AUGMENTING = frozenset("+ - * / // % << >>".split())
+AUGMENTING = frozenset("+ - * / // % << >> & | ^".split())
 """Binary operators of augmented stores."""
 
 
@@ -289,11 +294,15 @@ class Size:
 
 @dataclass(frozen=True)
 class Nest:
+    """``temporaries``: names of arrays among the parameters that are the nest's own: they begin as
+    zeros, no run gives them, and none gets them."""
+
     name: str
     sizes: tuple[Size, ...]
     parameters: tuple[Array | Scalar, ...]
     body: tuple[Statement, ...]
     place: Location = field(compare=False)
+    temporaries: tuple[str, ...] = ()
 
     @cached_property
     def arrays(self) -> dict[str, Array]:
@@ -312,6 +321,11 @@ class Nest:
             each.array for each in statements(self.body) if isinstance(each, Store | AugmentedStore)
         }
         return tuple(name for name in self.arrays if name in stored)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """Results that runs get."""
+        return tuple(name for name in self.results if name not in self.temporaries)
 
 
 def statements(body: tuple[Statement, ...]) -> tuple[Statement, ...]:

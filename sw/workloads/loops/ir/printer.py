@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from gnarl.sw.workloads.loops.ir.names import spelled
 from gnarl.sw.workloads.loops.ir.nest import (
     SHIFTS,
     Array,
@@ -29,6 +30,7 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Variable,
 )
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
+from gnarl.sw.workloads.loops.ir.substitute import renamed
 
 _INDENT = "    "
 
@@ -36,13 +38,16 @@ _CALLS = frozenset(("abs", "sqrt", "min", "max"))
 
 
 def print_nest(nest: Nest) -> str:
-    """The nest as ``python_source`` reads it: the same nest, but for its places."""
+    """The nest as ``python_source.read_printed`` reads it: the same nest, but for its places."""
+    nest = renamed(nest, spelled)
     lines = []
     if nest.sizes:
         names = ", ".join(size.name for size in nest.sizes)
         lines += [f"{names} = sizes({', '.join(repr(size.name) for size in nest.sizes)})", "", ""]
-    parameters = ", ".join(_parameter(parameter) for parameter in nest.parameters)
-    lines += ["@nest", f"def {nest.name}({parameters}):", *_block(nest.body)]
+    given = [each for each in nest.parameters if each.name not in nest.temporaries]
+    own = [f"{_INDENT}{_parameter(nest.arrays[name])}" for name in nest.temporaries]
+    parameters = ", ".join(map(_parameter, given))
+    lines += ["@nest", f"def {nest.name}({parameters}):", *own, *_block(nest.body)]
     return "\n".join(lines) + "\n"
 
 

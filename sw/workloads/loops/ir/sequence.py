@@ -142,7 +142,7 @@ def begun(nest: Nest) -> tuple[str, ...]:
             case _:
                 read_before |= _read(statement) - assigned
                 assigned |= _written(statement)
-    return tuple(name for name in nest.results if name in read_before)
+    return tuple(name for name in nest.outputs if name in read_before)
 
 
 def _used(body: Any) -> set[str]:

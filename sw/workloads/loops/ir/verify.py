@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 import numpy as np
 
 from gnarl.hw.lib.errors import WorkloadError
 from gnarl.sw.workloads.loops.ir.expression_types import require_expression_types
-from gnarl.sw.workloads.loops.ir.names import name_problem
+from gnarl.sw.workloads.loops.ir.names import identifier_problem, name_problem
 from gnarl.sw.workloads.loops.ir.nest import (
     AUGMENTING,
     Array,
@@ -37,12 +37,13 @@ from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, INT32, ScalarType
 from gnarl.sw.workloads.place import Location
 
 
-def verify(nest: Nest) -> None:
+def verify(nest: Nest, *, in_notation: bool = False) -> None:
     """Raises ``WorkloadError``, "file:line:column: …", for the first thing that is wrong.
+    ``in_notation``: whether names must be none of its words.
 
     O(nodes · names).
     """
-    _Verifier(nest).verify()
+    _Verifier(nest, name_problem if in_notation else identifier_problem).verify()
 
 
 def refuse(place: Location, text: str) -> NoReturn:
@@ -50,8 +51,9 @@ def refuse(place: Location, text: str) -> NoReturn:
 
 
 class _Verifier:
-    def __init__(self, nest: Nest) -> None:
+    def __init__(self, nest: Nest, name_problem: Callable[[str], str | None]) -> None:
         self._nest = nest
+        self._name_problem = name_problem
         self._arrays = nest.arrays
         self._sizes = {size.name for size in nest.sizes}
         # What each name is, and of which type: one throughout the nest.
@@ -73,10 +75,13 @@ class _Verifier:
                 refuse(array.place, f"{array.name} has no dimension: must be a scalar instead")
             for dimension in array.shape:
                 self._size(dimension, array)
+        for name in nest.temporaries:
+            if name not in nest.results:
+                refuse(self._arrays[name].place, f"{name} is never written: must be")
         self._block(nest.body, self._sizes | set(nest.scalars))
 
     def _require_name(self, name: str, place: Location) -> None:
-        if problem := name_problem(name):
+        if problem := self._name_problem(name):
             refuse(place, problem)
 
     def _declare(self, name: str, role: str, type: ScalarType, place: Location) -> None:

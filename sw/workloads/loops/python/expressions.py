@@ -14,6 +14,7 @@ from functools import reduce
 import numpy as np
 
 from gnarl.hw.lib.errors import short
+from gnarl.sw.workloads.loops.ir.index_expressions import inverted
 from gnarl.sw.workloads.loops.ir.nest import (
     COMPARISONS,
     SHIFTS,
@@ -48,6 +49,9 @@ OPERATORS: dict[type[ast.AST], BinaryOperator] = {
     ast.Mod: BinaryOperator.REMAINDER,
     ast.LShift: BinaryOperator.SHIFT_LEFT,
     ast.RShift: BinaryOperator.SHIFT_RIGHT,
+    ast.BitAnd: BinaryOperator.BIT_AND,
+    ast.BitOr: BinaryOperator.BIT_OR,
+    ast.BitXor: BinaryOperator.BIT_XOR,
 }
 _COMPARISONS: dict[type[ast.AST], BinaryOperator] = {
     ast.Lt: BinaryOperator.LESS,
@@ -190,9 +194,11 @@ class ExpressionReader:
         place = self._text.place(node)
         if isinstance(op, ast.USub):
             return Unary(UnaryOperator.NEGATE, self.read(operand), place)
+        if isinstance(op, ast.Invert):
+            return inverted(self.read(operand), place)
         if isinstance(op, ast.Not):
             return Unary(UnaryOperator.NOT, self.read(operand), place)
-        self._text.refuse(node, f"{self._text.spelled(node)}: signs must be - or not")
+        self._text.refuse(node, f"{self._text.spelled(node)}: signs must be -, ~ or not")
 
     def _binary(
         self, node: ast.expr, op: ast.operator, left: ast.expr, right: ast.expr

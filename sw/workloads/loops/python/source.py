@@ -16,6 +16,7 @@ from typing import Any
 
 from gnarl.hw.lib.errors import WorkloadError, damaged_as
 from gnarl.sw.workloads.loops.ir.inline import Inliner
+from gnarl.sw.workloads.loops.ir.names import unspelled
 from gnarl.sw.workloads.loops.ir.nest import (
     Array,
     Binary,
@@ -27,6 +28,7 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Variable,
 )
 from gnarl.sw.workloads.loops.ir.scalar_type import ELEMENT_TYPES, INT32
+from gnarl.sw.workloads.loops.ir.substitute import renamed
 from gnarl.sw.workloads.loops.ir.verify import verify
 from gnarl.sw.workloads.loops.python.expressions import OPERATORS, ExpressionReader
 from gnarl.sw.workloads.loops.python.statements import StatementReader
@@ -47,6 +49,11 @@ def read_source(source: str, file: str, name: str | None = None) -> Nest:
     """Reads text as ``read_file`` does; ``file`` is its name in places."""
     text = PythonText(source, file)
     return _nest(text, _only_function(text, file, name), ())
+
+
+def read_printed(text: str, file: str) -> Nest:
+    """Inverse of ``print_nest``, but for places."""
+    return renamed(read_source(text, file), unspelled)
 
 
 def read_function(function: Callable[..., Any]) -> Nest:
@@ -81,6 +88,13 @@ def _only_function(text: PythonText, file: str, name: str | None) -> ast.Functio
     return candidates[0]
 
 
+def _is_own_array(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.AnnAssign(ast.Name(), ast.Subscript(ast.Name()), None):
+            return True
+    return False
+
+
 def _is_mark(decorator: ast.expr) -> bool:
     match decorator:
         case ast.Name("nest") | ast.Attribute(_, "nest"):
@@ -96,7 +110,7 @@ def _nest(text: PythonText, function: ast.FunctionDef, callers: tuple[str, ...])
     """The nest of a function. ``callers``: names of functions that call it, one another."""
     with damaged_as(WorkloadError, text.place(function)):
         nest = _Signature(text, function, callers).nest()
-    verify(nest)
+    verify(nest, in_notation=True)
     return nest
 
 
@@ -115,7 +129,9 @@ class _Signature:
     def nest(self) -> Nest:
         function = self._function
         self._require_plain()
-        parameters = tuple(map(self._parameter, function.args.args))
+        body = function.body[ast.get_docstring(function, clean=False) is not None :]
+        own = tuple(self._own_array(each) for each in body if _is_own_array(each))
+        parameters = (*map(self._parameter, function.args.args), *own)
         expressions = ExpressionReader(self._text, self._constants)
         expressions.types.update((size, INT32) for size in self._sizes)
         for parameter in parameters:
@@ -123,13 +139,22 @@ class _Signature:
                 expressions.arrays[parameter.name] = parameter
             else:
                 expressions.types[parameter.name] = parameter.type
-        body = function.body[ast.get_docstring(function, clean=False) is not None :]
         used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
         inliner = Inliner({*used, *(each.name for each in parameters)})
         reader = StatementReader(self._text, expressions, self._called, inliner)
-        statements = reader.block(body)
+        statements = reader.block(each for each in body if not _is_own_array(each))
         place, sizes = self._text.place(function), tuple(self._sizes.values())
-        return Nest(function.name, sizes, parameters, statements, place)
+        names = tuple(each.name for each in (*own, *reader.own_arrays))
+        parameters = (*parameters, *reader.own_arrays)
+        return Nest(function.name, sizes, parameters, statements, place, names)
+
+    def _own_array(self, node: ast.stmt) -> Array:
+        """An array of the function itself, ``t: float32[n]`` in a line of its body."""
+        assert isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        declared = ast.copy_location(ast.arg(node.target.id, node.annotation), node)
+        array = self._parameter(declared)
+        assert isinstance(array, Array)
+        return array
 
     def _called(self, call: ast.Call) -> Nest:
         assert isinstance(call.func, ast.Name)

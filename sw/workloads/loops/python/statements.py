@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 
+from gnarl.sw.workloads.loops.ir.descending import descending, total
+from gnarl.sw.workloads.loops.ir.index_expressions import integer
 from gnarl.sw.workloads.loops.ir.inline import Argument, Inliner, size_arguments
 from gnarl.sw.workloads.loops.ir.nest import (
     SHIFTS,
@@ -53,6 +55,7 @@ class StatementReader:
         self._expressions = expressions
         self._functions = functions
         self._inliner = inliner
+        self.own_arrays: list[Array] = []
 
     def block(self, nodes: Iterable[ast.stmt]) -> tuple[Statement, ...]:
         """Raises ``WorkloadError`` for what the notation lacks."""
@@ -63,18 +66,23 @@ class StatementReader:
                     pass
                 case ast.Expr(ast.Call(ast.Name()) as call):
                     statements += self._call(call)
+                case ast.For():
+                    if node.orelse:
+                        self._text.refuse(node.orelse[0], "a loop has no else: must be left out")
+                    statements += self._loop(node)
                 case _:
                     statements.append(self._statement(node))
         return tuple(statements)
 
     def _call(self, node: ast.Call) -> tuple[Statement, ...]:
         nest, place = self._functions(node), self._text.place(node)
-        if len(node.args) != len(nest.parameters) or node.keywords:
-            wanted = f"takes {len(nest.parameters)} values, by their places"
+        parameters = [each for each in nest.parameters if each.name not in nest.temporaries]
+        if len(node.args) != len(parameters) or node.keywords:
+            wanted = f"takes {len(parameters)} values, by their places"
             self._text.refuse(node, f"{self._text.spelled(node)}: {nest.name} {wanted}")
         arguments: dict[str, Argument] = {}
         arrays: dict[str, Array] = {}
-        for parameter, value in zip(nest.parameters, node.args, strict=True):
+        for parameter, value in zip(parameters, node.args, strict=True):
             name = parameter.name
             if isinstance(parameter, Array):
                 arrays[name] = self._expressions.array(value)
@@ -82,14 +90,13 @@ class StatementReader:
                 what = f"{name} of {nest.name}"
                 arguments[name] = self._expressions.read_as(value, parameter.type, what)
         sizes = size_arguments(nest, arrays, place)
+        for own in self._inliner.own_arrays(nest, sizes, place):
+            self.own_arrays.append(own.given)
+            arrays[own.name] = own.given
         return self._inliner.statements(nest, {**sizes, **arguments, **arrays}, place)
 
     def _statement(self, node: ast.stmt) -> Statement:
         match node:
-            case ast.For():
-                if node.orelse:
-                    self._text.refuse(node.orelse[0], "a loop has no else: must be left out")
-                return self._loop(node)
             case ast.If(test, body, orelse):
                 condition = self._expressions.read_as(test, BOOL, "a condition")
                 place = self._text.place(node)
@@ -165,12 +172,12 @@ class StatementReader:
             return self._expressions.count(value, type)
         return self._expressions.read_as(value, type, what)
 
-    def _loop(self, node: ast.For) -> Statement:
+    def _loop(self, node: ast.For) -> tuple[Statement, ...]:
         match node.iter:
             case ast.Call(ast.Name("range"), arguments, []) if 1 <= len(arguments) <= 3:
                 return self._range(node, arguments)
             case ast.Call(ast.Name("intersect" | "union" as kind), [left, right], []):
-                return self._merge(node, MergeKind(kind), (left, right))
+                return (self._merge(node, MergeKind(kind), (left, right)),)
             case ast.Call(ast.Name("intersect" | "union" as kind)):
                 self._text.refuse(
                     node.iter, f"{self._text.spelled(node.iter)}: {kind} takes two fibers"
@@ -179,19 +186,23 @@ class StatementReader:
             node.iter, f"{self._text.spelled(node.iter)}: a loop must be over {_LOOPS}"
         )
 
-    def _range(self, node: ast.For, arguments: Sequence[ast.expr]) -> For:
+    def _range(self, node: ast.For, arguments: Sequence[ast.expr]) -> tuple[Statement, ...]:
         place, variable = self._text.place(node), self._name(node.target)
         bounds = [self._expressions.read_as(bound, INT32, "a bound") for bound in arguments[:2]]
         if len(bounds) == 1:
             bounds = [Constant(0, INT32, bounds[0].place), *bounds]
         step = self._expressions.literal(arguments[2]) if len(arguments) == 3 else 1
-        if not isinstance(step, int) or step < 1:
+        if not isinstance(step, int) or step == 0:
             self._text.refuse(
                 arguments[2],
-                f"step {self._text.spelled(arguments[2])}: must be a whole number from 1",
+                f"step {self._text.spelled(arguments[2])}: must be a whole number other than 0",
             )
         self._expressions.types[variable] = INT32
-        return For(variable, bounds[0], bounds[1], step, self.block(node.body), place)
+        body = self.block(node.body)
+        if step > 0:
+            return (For(variable, bounds[0], bounds[1], step, body, place),)
+        first, last = bounds[0], total(bounds[1], integer(1, bounds[1].place), place)
+        return descending(For(variable, last, first, -step, body, place), self._inliner.fresh)
 
     def _name(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name):

@@ -84,7 +84,7 @@ def test_nests_that_mean_something() -> None:
         (Store("s", (ONE,), REAL, HERE), "s is a scalar parameter: must be an array"),
         (Store("x", (), REAL, HERE), "x has 1 dimension, not 0"),
         (Assign("x", REAL, HERE), "x is an array already: must be another name"),
-        (Assign("for", REAL, HERE), "for is a word of the notation: must be another name"),
+        (Assign("1a", REAL, HERE), "'1a' is not a name: must be letters, digits and _ of ASCII"),
         (merge(MergeKind.UNION, ()), "union gives 0 flags: must be 2"),
         (merge(MergeKind.INTERSECT, ("a", "b")), "intersect gives 2 flags: must be 0"),
         (
