@@ -124,25 +124,29 @@ def best_tile(
     network_bits: int,
 ) -> int:
     """The number of the best of int64 [tiles, dimensions] for an array of ``shape``. First come
-    tiles that the ``arrays`` of all ``banks`` can hold, if there are some, and whose lines are
-    transposed as fast as they come, ``line_cycles`` each, in all banks that the array fills. Of
-    these it is the one in which so many ``moves`` in each dimension, int64 [dimensions], to
-    neighbours take the fewest cycles; then the one that has the most of a row, then the one of the
-    fewest tiles, with the smallest extent in dimension 1.
+    tiles that the ``arrays`` of all ``banks`` can hold, if there are some, whose lines are
+    transposed as fast as they come, ``line_cycles`` each, in all banks that the array fills, and
+    which have no extent in dimensions that the array lacks. Of these it is the one in which so many
+    ``moves`` in each dimension, int64 [dimensions], to neighbours take the fewest cycles; then the
+    one that has the most of a row, then the one of the fewest tiles, with the smallest extent in
+    dimension 1.
 
     Infinity Stream, section 4.1, has nearly square ones for shifts, where its network moves all
     tiles at once.
     """
-    best, least = -1, (0, 0, 0, 0, 0, 0)
+    best, least = -1, (0, 0, 0, 0, 0, 0, 0)
     for number in range(len(tiles)):
         tile = tiles[number]
-        count = 1
+        count, unused = 1, 1
         for dimension in range(len(shape)):
             count *= -(-shape[dimension] // tile[dimension])
+            if dimension and shape[dimension] == 1:
+                unused *= tile[dimension]
         run = min(_LINE_RUN, tile[0])
         key = (
             max(0, count - banks * arrays),
             max(line_cycles, -(-(_ROWS * (_LINE_RUN // run) + 2) // max(1, count // arrays))),
+            unused,
             _move_cycles(tile, shape, moves, arrays, tree_bits, network_bits),
             -min(tile[0], shape[0]),
             count,

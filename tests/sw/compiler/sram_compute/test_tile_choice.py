@@ -166,6 +166,13 @@ def test_tiles_whose_rows_just_fill_the_arrays_of_a_bank_send_once():
         assert tuple(tiles[best].tolist()) == wanted
 
 
+def test_the_rule_keeps_to_the_dimensions_of_the_array():
+    shape = (64, 64, 1)
+    tiles = valid_tiles(shape, 256, 16, 16)
+    best = best_tile(tiles, np.array(shape), np.array([3, 0, 0]), 4, 16, 80, 2, 16)
+    assert tiles[best][2] == 1
+
+
 def test_the_rule_takes_square_tiles_where_arrays_send_bits():
     """Of nearly square ones, few elements of each go to another tile."""
     tiles = valid_tiles((512, 512), 256, 256, 16)
