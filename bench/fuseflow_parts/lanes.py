@@ -248,7 +248,7 @@ def verdict(measured: Sequence[Record]) -> str:
                 lanes = int(labels[2])
                 gains[lanes] = min(_gain(table, labels), gains.get(lanes, math.inf))
         shown = []
-        for lanes in (ON_RTL, max(gains, default=0)):
+        for lanes in sorted({ON_RTL, max(gains, default=0)}):
             if lanes in gains:
                 least = loop.least.get(lanes)
                 asked = (
