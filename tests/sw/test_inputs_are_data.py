@@ -182,8 +182,9 @@ def test_nothing_of_an_input_is_executed(
 
 def test_an_include_reads_files_of_its_folder_alone(tmp_path: Path) -> None:
     """A named pipe would never end, and what lies elsewhere is not looked at."""
-    folder = tmp_path / "sources"
+    folder, out = tmp_path / "sources", tmp_path / "out"
     folder.mkdir()
+    out.mkdir()
     path = folder / "f.c"
     (tmp_path / "other.h").write_text("#define N 8\n")
     os.mkfifo(folder / "pipe.h")
@@ -194,7 +195,7 @@ def test_an_include_reads_files_of_its_folder_alone(tmp_path: Path) -> None:
         for text in (f'"{name}"', f"<{name}>"):
             for head in (f"#include {text}\n", f"#define H {text}\n#include H\n"):
                 path.write_text(head + "void f(float a[N]) { a[0] = 1; }\n")
-                message = refusal(tmp_path, "compile", "sram_b4", path, "-o", tmp_path / "o.npz")
+                message = refusal(out, "compile", "sram_b4", path, "-o", out / "o.npz")
                 line = 1 + head.startswith("#define")
                 assert message.startswith(f"gnarl: {path}:{line}:2: #include"), message
                 assert len(message.strip().splitlines()) == 1

@@ -106,8 +106,10 @@ def _of_groups(model: EmbeddingModel, looked_up: Batch, manner: Manner) -> list[
 def _in_sequence(workload: LoopWorkload, manner: Manner) -> list[Step]:
     """A step for each launch."""
     sizes = workload.binding.sizes
+    # What one launch leaves there, the next one is given.
+    temporaries = workload.temporaries | {*workload.nest.temporaries}
     whole = Meaning(
-        workload.nest,
+        replace(workload.nest, temporaries=()),
         sizes,
         workload.expression,
         shape=workload.shape,
@@ -120,7 +122,7 @@ def _in_sequence(workload: LoopWorkload, manner: Manner) -> list[Step]:
         own = {size.name: sizes[size.name] for size in nest.sizes}
         name = f"{number}: {', '.join(nest.results)}" if len(nests) > 1 else workload.name
         step = first_step(name, replace(whole, nest=nest, sizes=own), given, manner)
-        steps.append(replace(step, temporaries=workload.temporaries))
+        steps.append(replace(step, temporaries=temporaries))
     return in_order(steps)
 
 

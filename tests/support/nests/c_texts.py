@@ -28,11 +28,14 @@ void down(int n, float L[n][n], float x[n], const float b[n]) {
 _kernel(
     "strides",
     """
+#include <stddef.h>
 void strides(int n, int t, int a[n], int b[n]) {
   int i;
   for (i = n - 1; i > 0; i -= 3) b[i] = a[i - 1] + i;
   for (i = 0; i < n; i += 2) a[i] = b[i] - t;
   for (int k = n - 2; 1 <= k; --k) a[k] = a[k + 1] + a[k - 1];
+  for (int k = 0; k + 2 < n; k++) { int x = b[k + 2] = a[k], y = x += 2; b[k] ^= y; }
+  for (size_t k = 1; k + 1 < n; k++) b[k - 1] -= a[k + 1];
   int m = 3;
   for (int k = m; k > -2; k = k - 2) { m = k; if (k >= 0 && k < n) b[k] = m; }
 }

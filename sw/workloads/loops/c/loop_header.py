@@ -71,6 +71,17 @@ def _condition(text: CText, node: c_ast.For, name: str) -> tuple[str, Any]:
             found == name and operator in _TURNED
         ):
             return _TURNED[operator], bound
+        case c_ast.BinaryOp(
+            op=operator,
+            left=c_ast.BinaryOp(
+                op="+" | "-" as sign,
+                left=c_ast.ID(name=found),
+                right=c_ast.Constant(type="int") as number,
+            ),
+            right=bound,
+        ) if found == name and operator in _TURNED:
+            other = "-" if sign == "+" else "+"
+            return operator, c_ast.BinaryOp(other, bound, number, bound.coord)
     text.refuse(node.cond or node, LOOP)
 
 

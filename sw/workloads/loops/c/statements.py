@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import Any, NamedTuple
 
 from pycparser import c_ast
@@ -201,6 +202,8 @@ class CStatementReader:
     def _declaration(self, node: c_ast.Decl, place: Location) -> tuple[Statement, ...]:
         if isinstance(node.type, c_ast.ArrayDecl):
             return self._own_array(node, place)
+        if isinstance(node.init, c_ast.Assignment):
+            return self._initialised(node, place)
         value = None
         if node.init is not None:
             value = self._expressions.read_as(node.init, self._expressions.type_of(node))
@@ -208,6 +211,18 @@ class CStatementReader:
         if self._expressions.types[node.name] == SIZE:
             self._text.refuse(node, f"{node.name} is size_t: a local must be int but in its loop")
         return () if value is None else (Assign(self._name(node.name), value, place),)
+
+    def _initialised(self, node: c_ast.Decl, place: Location) -> tuple[Statement, ...]:
+        """``int a = b = value``: it gets what ``b`` has then."""
+        before = self._statement(node.init)
+        stored, target = before[-1], node.init.lvalue
+        if isinstance(stored, Store | AugmentedStore):
+            loaded = {each.array for each in nodes(stored.indices) if isinstance(each, Load)}
+            if stored.array in loaded:
+                self._text.refuse(target, f"{stored.array} is in its own index: must be assigned")
+        declared = copy(node)
+        declared.init = target
+        return (*before, *self._declaration(declared, place))
 
     def _name(self, name: str) -> str:
         """What a local is called in the nest."""

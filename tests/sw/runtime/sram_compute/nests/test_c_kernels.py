@@ -78,7 +78,7 @@ def test_kernels(model: Device[Any], name: str, tmp_path: Path):
         except Stopped:
             continue  # what C leaves undefined
         wanted = c_kernels.results(library, text, nest, binding)
-        workload = LoopWorkload(name, nest, given, sizes, frozenset(nest.temporaries))
+        workload = LoopWorkload(name, nest, given, sizes)
         for place in PLACES:
             try:
                 program = model.compile(workload, place=place, reassociate=False)
@@ -102,7 +102,7 @@ def test_c_as_files_have_it_on_rtl(tmp_path: Path):
     binding = bind(nest, given, sizes)
     library = c_kernels.compiled(tmp_path, ON_RTL)
     wanted = c_kernels.results(library, ON_RTL, nest, binding)
-    workload = LoopWorkload("on_rtl", nest, given, sizes, frozenset(nest.temporaries))
+    workload = LoopWorkload("on_rtl", nest, given, sizes)
     config = load_configuration("sram_b2", SMALL)
     results = []
     for backend in ("model", "rtl"):
