@@ -26,6 +26,22 @@ void down(int n, float L[n][n], float x[n], const float b[n]) {
     "core auto",
 )
 _kernel(
+    "edges",
+    """
+#include <limits.h>
+void edges(int n, int s, int a[n], int b[n]) {
+  int most = INT_MAX, least = INT_MIN;
+  for (int i = INT_MAX; i > INT_MAX - 3; i--) { if (n > 0) a[0] = a[0] + (i - INT_MAX); }
+  for (int i = most; i >= 2147483640; i -= 4) { if (n > 1) a[1] = a[1] + (i - INT_MAX); }
+  for (int i = n; i > 0; i--) b[i - 1] = a[i - 1] + i;
+  for (int i = n - 1; i > most; i--) b[i] = 7;
+  for (int i = least + 2; i > least; i--) { if (n > 2) a[2] = a[2] + (i - INT_MIN); }
+  for (int i = s; i > s; i--) b[0] = 9;
+}
+""",
+    "core auto",
+)
+_kernel(
     "strides",
     """
 #include <stddef.h>

@@ -20,13 +20,17 @@ _ADDING = ("p++", "++", "p--", "--")
 
 
 class LoopHeader(NamedTuple):
-    """end
-    where the variable stops: without it in a loop that goes up, with it in one that goes down.
+    """The end and the step of a loop.
+
+    end
+        where the variable stops: without it, or with it if it ``is_included``, which it may be in
+        loops that go down.
     step
         below 0 in a loop that goes down.
     """
 
     end: Expression
+    is_included: bool
     step: int
 
 
@@ -49,9 +53,9 @@ def read_header(
     if operator == ">=" and expressions.types[name] == SIZE:
         text.refuse(node.cond, f"{name} is size_t, which is never below 0: must be > or an int")
     end = convert(end, INT32)
-    if operator in ("<=", ">"):
+    if operator == "<=":
         end = _one_more(end)
-    return LoopHeader(end, step)
+    return LoopHeader(end, operator == ">=", step)
 
 
 def _one_more(value: Expression) -> Expression:

@@ -16,7 +16,7 @@ from gnarl.sw.workloads.loops.c.loop_header import LOOP, read_header
 from gnarl.sw.workloads.loops.c.signature import element, shape_of
 from gnarl.sw.workloads.loops.c.text import CText
 from gnarl.sw.workloads.loops.c.types import SIZE, convert
-from gnarl.sw.workloads.loops.ir.descending import descending
+from gnarl.sw.workloads.loops.ir.descending import Descent, ascending
 from gnarl.sw.workloads.loops.ir.inline import Argument, Inliner
 from gnarl.sw.workloads.loops.ir.nest import (
     Array,
@@ -312,7 +312,7 @@ class CStatementReader:
     def _loop(self, node: c_ast.For, place: Location) -> tuple[Statement, ...]:
         with self._scope():
             spelled, first = self._start(node)
-            end, step = read_header(self._text, self._expressions, node, spelled)
+            end, is_included, step = read_header(self._text, self._expressions, node, spelled)
             name = self._name(spelled)
             body = self.block([node.stmt])
         changed = {each.name for each in nodes(body) if isinstance(each, Assign)} | {
@@ -328,7 +328,8 @@ class CStatementReader:
                 )
         if step > 0:
             return (For(name, first, end, step, body, place),)
-        return descending(For(name, end, first, -step, body, place), self._inliner.fresh)
+        descent = Descent(name, first, end, is_included, -step, body, place)
+        return ascending(descent, self._inliner.fresh)
 
     def _start(self, node: c_ast.For) -> tuple[str, Expression]:
         expressions = self._expressions

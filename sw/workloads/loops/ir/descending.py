@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from gnarl.sw.workloads.loops.ir.index_expressions import add, integer
 from gnarl.sw.workloads.loops.ir.nest import (
@@ -38,11 +38,24 @@ def total(left: Expression, right: Expression, place: Location) -> Expression:
     return add(left, right, place)
 
 
-def descending(loop: For, fresh: Callable[[str], str]) -> tuple[Statement, ...]:
-    """Statements that run a loop's body for ``loop.upper``, and with each iteration ``loop.step``
-    less, as long as that is at least ``loop.lower``.
+class Descent(NamedTuple):
+    """A loop that goes down from ``first``, ``step`` with each iteration, while its variable is
+    above ``end``, or ``is_included``, no less than it."""
 
-    ``loop.upper`` is below the largest int32. ``fresh`` makes names of locals. O(nodes).
+    variable: str
+    first: Expression
+    end: Expression
+    is_included: bool
+    step: int
+    body: tuple[Statement, ...]
+    place: Location
+
+
+def ascending(loop: Descent, fresh: Callable[[str], str]) -> tuple[Statement, ...]:
+    """Statements that do the same with a loop that goes up, from the last number to the first one;
+    or one less each, where one more than these is not known to be an int32.
+
+    ``fresh`` makes names of locals. O(nodes).
     """
     before: list[Statement] = []
     changed = _changed(loop.body)
@@ -55,7 +68,11 @@ def descending(loop: For, fresh: Callable[[str], str]) -> tuple[Statement, ...]:
         before.append(Assign(local, bound, bound.place))
         return Variable(local, INT32, bound.place)
 
-    first, last = kept(loop.upper), kept(loop.lower)
+    first, end = kept(loop.first), kept(loop.end)
+    has_more = _has_more(first) and (loop.is_included or _has_more(end))
+    more = int(has_more) - int(loop.is_included)
+    last = total(end, integer(more, end.place), end.place)
+    upper = total(first, integer(int(has_more), first.place), first.place)
     mirror = total(first, last, loop.place)
 
     def mirrored(part: Any) -> Any:
@@ -63,11 +80,18 @@ def descending(loop: For, fresh: Callable[[str], str]) -> tuple[Statement, ...]:
             return Binary(BinaryOperator.SUBTRACT, mirror, part, part.place)
         return with_parts(part, mirrored)
 
-    upper = total(first, integer(1, first.place), first.place)
-    return (
-        *before,
-        For(loop.variable, last, upper, loop.step, mirrored(loop.body), loop.place),
-    )
+    body = mirrored(loop.body)
+    return (*before, For(loop.variable, last, upper, loop.step, body, loop.place))
+
+
+def _has_more(value: Expression) -> bool:
+    """Whether one more than a value is known to be an int32. What is not one is no bound."""
+    match value:
+        case Constant(number):
+            return number < INT32.most
+        case Binary("-", _, Constant(number)):
+            return number > 0
+    return False
 
 
 def _changed(body: tuple[Statement, ...]) -> set[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 
-from gnarl.sw.workloads.loops.ir.descending import descending, total
-from gnarl.sw.workloads.loops.ir.index_expressions import integer
+from gnarl.sw.workloads.loops.ir.descending import Descent, ascending
 from gnarl.sw.workloads.loops.ir.inline import Argument, Inliner, size_arguments
 from gnarl.sw.workloads.loops.ir.nest import (
     SHIFTS,
@@ -201,8 +200,8 @@ class StatementReader:
         body = self.block(node.body)
         if step > 0:
             return (For(variable, bounds[0], bounds[1], step, body, place),)
-        first, last = bounds[0], total(bounds[1], integer(1, bounds[1].place), place)
-        return descending(For(variable, last, first, -step, body, place), self._inliner.fresh)
+        descent = Descent(variable, bounds[0], bounds[1], False, -step, body, place)
+        return ascending(descent, self._inliner.fresh)
 
     def _name(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name):

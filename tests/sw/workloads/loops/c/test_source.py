@@ -92,11 +92,11 @@ def printed(body: str) -> str:
         ),
         (
             "for (int j = 9; t < j; j -= 2) i[j] = 0;",
-            "for j in range(t + 1, 10, 2):;     i[(9 + (t + 1)) - j] = 0",
+            "for j in range(t, 9, 2):;     i[(9 + t) - j] = 0",
         ),
         (
             "int b = t; for (int j = b; j > 0; --j) { b = j; }",
-            "b = t; j_bound = b; for j in range(1, j_bound + 1):;     b = (j_bound + 1) - j",
+            "b = t; j_bound = b; for j in range(j_bound):;     b = j_bound - j",
         ),
         (
             "for (size_t j = 0; j < n; j++) if (j + 1 < n && j / 2) x[j - 1] = j;",
