@@ -173,7 +173,7 @@ INTROS = {
 
 PAGE = Page(
     "FuseFlow",
-    "Measured by `make bench ONLY=fuseflow`, in about 20 minutes on two cores, and by "
+    "Measured by `make bench ONLY=fuseflow`, in 18 and a half minutes on two cores from empty caches, and by "
     "`.venv/bin/python -m bench.fuseflow --full`, which has the rows besides that parts name, in "
     "hours; Cora and Citeseer need their files (`GNARL_WORKLOADS` in "
     "[development.md](../development.md#commands)). `.venv/bin/python -m bench.fuseflow page` "
