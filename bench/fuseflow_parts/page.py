@@ -173,9 +173,9 @@ INTROS = {
 
 PAGE = Page(
     "FuseFlow",
-    "Measured by `make bench ONLY=fuseflow`, in 18 and a half minutes on two cores from empty caches, and by "
-    "`.venv/bin/python -m bench.fuseflow --full`, which has the rows besides that parts name, in "
-    "hours; Cora and Citeseer need their files (`GNARL_WORKLOADS` in "
+    "Measured by `make bench ONLY=fuseflow`, in 18 and a half minutes on two cores from empty "
+    "caches, and by `.venv/bin/python -m bench.fuseflow --full`, which has the rows besides that "
+    "parts name, in hours; Cora and Citeseer need their files (`GNARL_WORKLOADS` in "
     "[development.md](../development.md#commands)). `.venv/bin/python -m bench.fuseflow page` "
     "writes what was measured here, with `--full` where a part was, and its headline into the "
     "README.",
