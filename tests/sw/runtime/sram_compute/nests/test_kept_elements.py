@@ -40,10 +40,19 @@ BOTH = {
 """Bodies that memory and stream engines compute. They refuse the others, but for these:"""
 
 IN_MEMORY = BOTH | {
+    "a place kept",
     "a sum from what is stored",
-    "two sums of one",
     "a sum kept before",
+    "a sum of what is stored",
+    "a sum, then stored",
+    "both old and new",
+    "kept",
     "kept around a loop that stores",
+    "kept before a loop that stores, used behind",
+    "kept in an inner loop",
+    "kept, and added to",
+    "kept, added to by what was kept",
+    "two sums of one",
 }
 NEAR = BOTH | {"kept, used, in loops one after the other"}
 
@@ -97,7 +106,10 @@ def test_stream_engines_have_what_was_read(model: Device, name: str):
     assert check_place(model, BODIES[name], values(Random(1)), "near") == (name in NEAR)
 
 
-@pytest.mark.parametrize("name", ("kept around a loop that stores", "two sums of one"))
+@pytest.mark.parametrize(
+    "name",
+    ("both old and new", "kept", "kept around a loop that stores", "two sums of one"),
+)
 def test_memory_has_what_was_read(model: Device, name: str):
     assert check_place(model, BODIES[name], values(Random(2), "int8"), "memory", "int8")
 
