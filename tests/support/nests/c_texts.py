@@ -178,24 +178,40 @@ void called(int n, float a[n], float b[n]) {
 _kernel(
     "product",
     """
-void product(int n, int m, int p, const float a[n][p], const float b[p][m], float c[n][m],
-             float d[n][m], int e[n][m], const int f[n][p], const int g[p][m]) {
+void product(int n, int m, int p, const float a[n][p], const float b[p][m], float c[n][m]) {
   for (int i = 0; i < n; i++)
     for (int j = 0; j < m; j++) {
       c[i][j] = 0;
       for (int k = 0; k < p; k++) c[i][j] += a[i][k] * b[k][j];
     }
+}
+""",
+    "memory near core auto",
+)
+_kernel(
+    "scaled_product",
+    """
+void scaled_product(int n, int m, int p, const float a[n][p], const float b[p][m],
+                    float c[n][m]) {
   for (int i = 0; i < n; i++)
     for (int j = 0; j < m; j++) {
       float t = 1;
       for (int k = 0; k < p; k++) t += a[i][k] * b[k][j];
-      d[i][j] = t * 0.5f;
+      c[i][j] = t * 0.5f;
     }
+}
+""",
+    "memory near core auto",
+)
+_kernel(
+    "whole_product",
+    """
+void whole_product(int n, int m, int p, const int a[n][p], const int b[p][m], int c[n][m]) {
   for (int i = 0; i < n; i++)
     for (int j = 0; j < m; j++) {
       int t = 0;
-      for (int k = 0; k < p; k++) t = t + f[i][k] * g[k][j];
-      e[i][j] = t;
+      for (int k = 0; k < p; k++) t = t + a[i][k] * b[k][j];
+      c[i][j] = t;
     }
 }
 """,
