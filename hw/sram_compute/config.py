@@ -24,6 +24,8 @@ NEAR_LANES = (0, 1)
 
 CORE_LANES = (0, 2, 4, 8, 16)
 
+MEMORY_CHANNELS = (1, 2, 4)
+
 _POWERS_OF_TWO = (
     "banks",
     "arrays",
@@ -58,6 +60,10 @@ class SramConfig(TargetConfig):
     bandwidth
         bytes a cycle to and from main memory for each bank, a fraction from 0.01 to 64; a line has
         the memory for a whole number of cycles.
+    memory_channels
+        lines of main memory, side by side, that a transfer of an array moves at once where
+        ``wide_lines.is_wide``: 1, 2 or 4. They have the memory for a whole number of quarters of a
+        cycle. More than 1 need two ``arrays`` or more.
     tree_bits
         bits a cycle that an array sends to others of its bank, and takes from them, while all do:
         1, 2, 4 or 8, at most ``network_bits``. With the paper's ratio 2, or 512 for 256 arrays.
@@ -92,6 +98,7 @@ class SramConfig(TargetConfig):
     memory_bytes: int = 8 << 20
     latency: int = 100
     bandwidth: float = 0.2
+    memory_channels: int = 1
     tree_bits: int = 2
     network_bits: int = 16
     formats: tuple[str, ...] = ("float32",)
@@ -121,6 +128,7 @@ class SramConfig(TargetConfig):
                 ("bitlines", 64, 512),
                 ("memory_bytes", 1 << 14, 1 << 26),
                 ("latency", 2, 1000),
+                ("memory_channels", 1, MEMORY_CHANNELS[-1]),
                 ("tree_bits", 1, 8),
                 ("network_bits", 1, 256),
                 ("near_lanes", *NEAR_LANES),
@@ -139,6 +147,13 @@ class SramConfig(TargetConfig):
         if "core_lanes" not in named and self.core_lanes not in CORE_LANES:
             problem = f" = {self.core_lanes}: must be one of {', '.join(map(str, CORE_LANES))}"
             wrong.append(Violation("core_lanes", problem))
+        if "memory_channels" not in named and self.memory_channels not in MEMORY_CHANNELS:
+            known = ", ".join(map(str, MEMORY_CHANNELS))
+            problem = f" = {self.memory_channels}: must be one of {known}"
+            wrong.append(Violation("memory_channels", problem))
+        if not wrong and self.memory_channels > 1 and self.arrays < 2:
+            problem = f" = {self.arrays}: must be at least 2 where memory_channels is more than 1"
+            wrong.append(Violation("arrays", problem))
         if not wrong and self.core_lanes and self.core_cache_bytes > self.memory_bytes:
             problem = f" = {self.core_cache_bytes}: must be at most memory_bytes"
             wrong.append(Violation("core_cache_bytes", f"{problem} = {self.memory_bytes}"))
@@ -182,8 +197,17 @@ class SramConfig(TargetConfig):
     @property
     def line_cycles(self) -> int:
         """Cycles for which a line has main memory."""
-        bandwidth = Fraction(self.bandwidth).limit_denominator(1000) * self.banks
-        return max(1, ceil(LINE_BYTES / bandwidth))
+        return max(1, ceil(LINE_BYTES / self._memory_bandwidth))
+
+    @property
+    def wide_line_quarters(self) -> int:
+        """Quarters of a cycle for which ``memory_channels`` lines at once have main memory."""
+        return max(4, ceil(4 * self.memory_channels * LINE_BYTES / self._memory_bandwidth))
+
+    @property
+    def _memory_bandwidth(self) -> Fraction:
+        """Bytes a cycle of all banks."""
+        return Fraction(self.bandwidth).limit_denominator(1000) * self.banks
 
     @property
     def operations(self) -> dict[str, Operation]:

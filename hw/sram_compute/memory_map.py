@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gnarl.hw.lib.encoding.enum import EnumType, IntEnum
 from gnarl.hw.lib.encoding.execute_isa import INSTRUCTION_WORDS, Fault
 from gnarl.hw.lib.lines.line_memory import MEMORY
 from gnarl.hw.lib.lines.line_size import LINE_WORDS
-from gnarl.hw.lib.machine.memory_map import MemoryMap, Window
+from gnarl.hw.lib.machine.memory_map import MemoryMap, RamMap, Window, word_ram
 from gnarl.hw.sram_compute.config import SramConfig
 
 
@@ -60,8 +62,6 @@ EVENTS = (
     "cycles_command",
     "commands",
     "command_lines",
-    "lines_loaded",
-    "lines_stored",
     "core_instructions",
     "core_lines_read",
     "core_lines_written",
@@ -70,23 +70,41 @@ EVENTS = (
 """In a cycle: rows are moved, between bitlines or tiles; else a bank computes; else stream engines
 run, or finish sums that arrays have begun, and do not wait for a copy; else an array is fetched, or
 stored; else the core runs; else commands are fetched, handed out and waited for. A command is taken
-up; a line of the program is asked for, of an array, one is written. An instruction of the core
-issues; it asks for a line, it writes one, in part or whole. Stream engines begin an operation on a
-strip."""
+up; a line of the program is asked for. An instruction of the core issues; it asks for a line, it
+writes one, in part or whole. Stream engines begin an operation on a strip."""
 
-TOTALS = ("bits_within_tiles", "bits_between_tiles", "bits_between_banks")
-"""Bits that were moved within their tile; to tiles of the same bank; that a bank took from
-another, by exchanges or streams."""
+TOTALS = (
+    "lines_loaded",
+    "lines_stored",
+    "bits_within_tiles",
+    "bits_between_tiles",
+    "bits_between_banks",
+)
+"""Lines of arrays that were asked for; that were written. Bits that were moved within their tile;
+to tiles of the same bank; that a bank took from another, by exchanges or streams."""
 
 
 def memory_map(config: SramConfig) -> MemoryMap:
     """``memory``, a line a row; ``program``, the line in which the program begins;
     ``instructions`` of the core, where there is one."""
     windows = [
-        Window("memory", config.memory_lines, LINE_WORDS).in_shared_memory(f"core.main.{MEMORY}"),
+        replace(
+            Window("memory", config.memory_lines, LINE_WORDS),
+            rams=_channels(config, f"core.main.{MEMORY}"),
+        ),
         Window("program", 1, 1),
     ]
     if config.core_lanes:
         instructions = Window("instructions", config.core_instructions, INSTRUCTION_WORDS)
         windows.append(instructions.in_shared_memory("core.instructions"))
     return MemoryMap(windows, (*EVENTS, *TOTALS), ErrorCause)
+
+
+def _channels(config: SramConfig, path: str) -> RamMap:
+    """The RAMs of the ``SharedMemory`` at ``path``, whose rows are a line of each channel."""
+    return RamMap(
+        tuple(
+            tuple(f"{path}.{word_ram(channel * LINE_WORDS + word)}" for word in range(LINE_WORDS))
+            for channel in range(config.memory_channels)
+        )
+    )

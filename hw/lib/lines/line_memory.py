@@ -23,12 +23,13 @@ class LineMemory(wiring.Component):
     moves: a read all of its line's, a write those that hold a word it writes. The next one is
     accepted in the cycle after. A read's answer is offered ``latency`` cycles after the request was
     accepted, or as soon as the answers before it were taken; answers come in order. ``in_flight``
-    reads can be under way, enough to keep the channel full while nobody stalls.
+    reads can be under way, if not given enough to keep the channel full while nobody stalls.
 
     Lines are undefined until they are written, also by a reset during a run.
 
     Parameters: ``window``, whose rows are the lines, of words of 32 bits; ``piece_words``, a
-    divisor of the window's words; ``latency`` >= 2, in cycles; ``tag_bits``; ``piece_cycles``.
+    divisor of the window's words; ``latency`` >= 2, in cycles; ``tag_bits``; ``piece_cycles``;
+    ``in_flight``.
 
     Members: ``port``, a ``LinePort`` in, whose flags for caches mean nothing here; ``busy`` in;
     ``host``, a ``WindowSignature`` in; ``moves`` out: the channel is in use in this cycle.
@@ -42,12 +43,14 @@ class LineMemory(wiring.Component):
         latency: int,
         tag_bits: int,
         piece_cycles: int = 1,
+        in_flight: int | None = None,
     ) -> None:
         self._window = window
         self._piece_words = piece_words
         self._piece_cycles = piece_cycles
         self._latency = latency
         self._read_cycles = window.words // piece_words * piece_cycles
+        self._in_flight = latency // self._read_cycles + 1 if in_flight is None else in_flight
         super().__init__(
             {
                 "port": In(LinePort(max(1, window.row_bits), window.words, tag_bits)),
@@ -60,7 +63,7 @@ class LineMemory(wiring.Component):
     @property
     def in_flight(self) -> int:
         """Reads whose answers were not taken yet, at most."""
-        return self._latency // self._read_cycles + 1
+        return self._in_flight
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, unsigned
+from amaranth.hdl import Cat, Module, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from gnarl.hw.lib.select import at_index
 
 WORD_BITS = 32
 
@@ -83,6 +84,36 @@ def connect_wider(m: Module, asks: Any, answers: Any) -> None:
         asks.response.valid.eq(answers.response.valid),
         asks.response.payload.tag.eq(answers.response.payload.tag),
         asks.response.payload.data.eq(answers.response.payload.data),
+        answers.response.ready.eq(asks.response.ready),
+        asks.idle.eq(answers.idle),
+    ]
+
+
+def connect_part(m: Module, asks: Any, answers: Any) -> None:
+    """Connects a port that asks for lines to one that answers with several side by side, a power
+    of two, whose tags have at least as many bits more as tell them apart."""
+    words = len(asks.request.payload.write)
+    parts = len(answers.request.payload.write) // words
+    part_bits = (parts - 1).bit_length()
+    tag_bits = len(asks.request.payload.tag)
+    asked, passed = asks.request.payload, answers.request.payload
+    found = answers.response.payload
+    lines = found.data.as_value()
+    part = asked.line[:part_bits]
+    size = len(lines) // parts
+    each = [lines[at : at + size] for at in range(0, len(lines), size)]
+    m.d.comb += [
+        passed.line.eq(asked.line >> part_bits),
+        passed.tag.eq(Cat(part, asked.tag)),
+        passed.write.eq(asked.write << part * words),
+        passed.data.eq(asked.data.as_value().replicate(parts)),
+        passed.cached.eq(asked.cached),
+        passed.temporal.eq(asked.temporal),
+        answers.request.valid.eq(asks.request.valid),
+        asks.request.ready.eq(answers.request.ready),
+        asks.response.valid.eq(answers.response.valid),
+        asks.response.payload.tag.eq(found.tag[part_bits : part_bits + tag_bits]),
+        asks.response.payload.data.eq(at_index(each, found.tag[:part_bits])),
         answers.response.ready.eq(asks.response.ready),
         asks.idle.eq(answers.idle),
     ]

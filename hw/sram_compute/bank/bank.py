@@ -27,18 +27,23 @@ ROW_CYCLES = 2
 """From a row's read at the row port to the row."""
 
 
-def word_request_layout(wordlines: int, bitlines: int, arrays: int) -> data.StructLayout:
+def word_request_layout(
+    wordlines: int, bitlines: int, arrays: int, *, pairs: bool = False
+) -> data.StructLayout:
     """A word of a row: of bitlines ``WORD_BITS`` x ``group`` and on. ``write``: its bits that are
-    set become those of ``data``; where it is 0, the word is read."""
-    return data.StructLayout(
-        {
-            "array": range(max(2, arrays)),
-            "row": range(wordlines),
-            "group": range(bitlines // WORD_BITS),
-            "write": WORD_BITS,
-            "data": WORD_BITS,
-        }
-    )
+    set become those of ``data``; where it is 0, the word is read.
+
+    With ``pairs``, one that ``is_pair`` is half of the bitlines of that array, which is even, and
+    half of the same of the next array: the low ones, or the high ones if it ``is_high``. ``write``
+    has them where they are in each array, ``data`` and what is read one behind the other."""
+    fields = {
+        "array": range(max(2, arrays)),
+        "row": range(wordlines),
+        "group": range(bitlines // WORD_BITS),
+        "write": WORD_BITS,
+        "data": WORD_BITS,
+    }
+    return data.StructLayout(fields | {"is_pair": 1, "is_high": 1} if pairs else fields)
 
 
 class RowPort(wiring.Signature):
@@ -81,7 +86,7 @@ class Bank(Instanced):
     Words are read and written one a cycle while no command is under way, in the order of requests.
     Rows are, too; not in cycles in which words are.
 
-    Parameters: as of ``TensorController``; ``tree_bits``.
+    Parameters: as of ``TensorController``; ``tree_bits``; ``pairs``: words may be pairs.
 
     Members: ``first_tile``, ``command``, ``busy``, ``computes`` and ``moves``, as of
     ``TensorController``; ``request``, a stream in of ``word_request_layout``; ``response``, a
@@ -98,7 +103,9 @@ class Bank(Instanced):
         tiles: int,
         rom: Sequence[int],
         skips: bool,
+        pairs: bool = False,
     ) -> None:
+        self._pairs = pairs
         self._wordlines = wordlines
         self._bitlines = bitlines
         self._arrays = arrays
@@ -107,7 +114,7 @@ class Bank(Instanced):
         self._rom = rom
         self._skips = skips
         command = bank_command_layout(wordlines, bitlines, tiles, len(rom))
-        self._request = word_request_layout(wordlines, bitlines, arrays)
+        self._request = word_request_layout(wordlines, bitlines, arrays, pairs=pairs)
         super().__init__(
             {
                 "first_tile": In(range(tiles)),
@@ -162,11 +169,16 @@ class Bank(Instanced):
                 array.read.eq(stage.read),
                 array.compute.eq(stage.compute),
                 array.inward.eq(inward),
-                array.outside.eq(row),
                 array.mask.eq(mask),
                 array.is_enabled.eq(enabled[number]),
             ]
-        self._access_words(m, arrays, stage, inward, row, mask, enabled)
+        halves = self._access_words(m, arrays, stage, inward, row, mask, enabled)
+        for number, array in enumerate(arrays):
+            outside: Value = row
+            if self._pairs:
+                is_pair = self.request.valid & self.request.payload.is_pair
+                outside = Mux(is_pair, halves[number % 2], row)
+            m.d.comb += array.outside.eq(outside)
         self._access_rows(m, arrays, stage, inward, row, mask, enabled)
         return m
 
@@ -179,7 +191,8 @@ class Bank(Instanced):
         row: Signal,
         mask: Signal,
         enabled: Signal,
-    ) -> None:
+    ) -> list[Value]:
+        """Gives the rows that even and odd arrays take of a pair."""
         m.submodules.words = words = BypassQueue(unsigned(WORD_BITS), READS)
         wiring.connect(m, words.o, wiring.flipped(self.response))
         request, is_read = self.request.payload, Signal()
@@ -197,7 +210,7 @@ class Bank(Instanced):
             self.request.ready.eq(~self.busy & (under_way != READS)),
             row.eq(request.data.replicate(groups)),
             words.i.valid.eq(is_read),
-            words.i.payload.eq(at_index(read_words, read_array)),
+            words.i.payload.eq(self._read_word(m, read_words, read_array)),
         ]
         m.d.sync += [
             is_read.eq(accepted & ~writes),
@@ -220,8 +233,22 @@ class Bank(Instanced):
                 mask.eq(
                     Cat(Mux(request.group == group, request.write, 0) for group in range(groups))
                 ),
-                enabled.eq(1 << request.array),
+                enabled.eq((Mux(request.is_pair, 3, 1) if self._pairs else 1) << request.array),
             ]
+        half = WORD_BITS // 2
+        parts = request.data[:half], request.data[half:]
+        return [each.replicate(2 * groups) for each in parts]
+
+    def _read_word(self, m: Module, words: list[Value], array: Signal) -> Value:
+        """The word of an array that was asked for in the cycle before, or of two."""
+        if not self._pairs:
+            return at_index(words, array)
+        is_pair, is_high = Signal(), Signal()
+        request, half = self.request.payload, WORD_BITS // 2
+        m.d.sync += [is_pair.eq(request.is_pair), is_high.eq(request.is_high)]
+        parts = [at_index(words[first::2], array[1:]) for first in (0, 1)]
+        halves = [Mux(is_high, each[half:], each[:half]) for each in parts]
+        return Mux(is_pair, Cat(*halves), Mux(array[0], parts[1], parts[0]))
 
     def _access_rows(
         self,

@@ -127,21 +127,24 @@ class SramCore(Core):
                     streams & is_final,
                     ~(transfers | moves | computes | core_busy | streams),
                     unit.accepted,
-                    channel[:3],
+                    channel.fetched,
                     issued,
-                    channel[3:],
+                    channel.core_read,
+                    channel.core_written,
                     strip_begins,
                 )
             ),
             watchdog.watch.eq(control.busy),
             watchdog.moves.eq(
-                unit.accepted | channel.any() | exchange.busy | issued | strip_begins
+                unit.accepted | Cat(channel).any() | exchange.busy | issued | strip_begins
             ),
             faults.faults.cause.eq(unit.fault),
             faults.faults.place.eq(unit.fault_place),
             faults.faults.stuck.eq(watchdog.stuck),
         ]
         amounts = (
+            channel.loaded,
+            channel.stored,
             sum((bank.bits_moved for bank in banks[1:]), banks[0].bits_moved),
             exchange.bits_between_tiles,
             exchange.bits_between_banks + bits_of_words,
@@ -178,6 +181,7 @@ class SramCore(Core):
             config.bitlines,
             config.arrays,
             config.banks,
+            config.memory_channels,
         )
         exchange, rows = Exchange(*network), RowNetwork(*network)
         m.submodules.fetch = ResetInserter(reset)(fetch)
@@ -213,6 +217,7 @@ class SramCore(Core):
                 config.tiles,
                 config.rom.words,
                 config.skip,
+                config.memory_channels > 1,
             )
             m.submodules[f"bank_{number}"] = ResetInserter(clear)(bank)
             wiring.connect(m, getattr(fork, f"o{number}"), bank.command)
@@ -222,7 +227,7 @@ class SramCore(Core):
                 bank.first_tile.eq(number * config.arrays),
                 bank.request.valid.eq(transfer.accesses[number]),
                 request.array.eq(word.tile[:array_bits]),
-                *(request[name].eq(word[name]) for name in ("row", "group", "write", "data")),
+                *(request[name].eq(word[name]) for name, _ in request.shape() if name != "array"),
                 response.ready.eq(1),
                 transfer.reads[number].eq(Mux(response.valid, response.payload, 0)),
             ]
@@ -230,7 +235,7 @@ class SramCore(Core):
                 with m.If(near.accesses[number]):
                     m.d.comb += [
                         bank.request.valid.eq(1),
-                        request.eq(getattr(near, f"request{number}")),
+                        *_fields(request, getattr(near, f"request{number}")),
                     ]
                 m.d.comb += getattr(near, f"response{number}").eq(response.payload)
             banks.append(bank)
@@ -335,6 +340,12 @@ class SramCore(Core):
                 with m.Case(fault):
                     m.d.comb += unit.core_fault.eq(cause)
         return core
+
+
+def _fields(target: data.View, source: data.View) -> list[Any]:
+    """Sets the fields of a word's request that ``source`` has, others to 0."""
+    has = source.shape().members
+    return [target[name].eq(source[name] if name in has else 0) for name, _ in target.shape()]
 
 
 def _ranked(faults: Any) -> list[Rank]:

@@ -42,12 +42,15 @@ class LayoutWalker(Instanced):
 
     Source: Infinity Stream, section 5.2 (map of addresses to bitlines).
 
-    Parameters: ``lines`` of memory, ``tiles``, ``bitlines`` of a tile.
+    Parameters: ``lines`` of memory, ``tiles``, ``bitlines`` of a tile; ``channels``: lines that
+    are one if they are wide.
 
     Members
     -------
     entry
         in: the array, held during a walk; its tiles have ``bitlines``.
+    wide
+        in, held as ``entry`` is: it gives the first of ``channels`` lines, which are as one.
     start, next
         in: begins; goes on to the next line. Shows from the next cycle on.
     valid
@@ -56,18 +59,20 @@ class LayoutWalker(Instanced):
         out: the line, and where its first element is. Where it has more elements than a row of a
         tile, the rest is in the tiles behind, up to ``last_tile``, on the same bitlines.
     place
-        out: the line's numbers in the dimensions of the array.
+        out: the line's numbers in the dimensions of the array; wide lines are counted as one.
     is_outside, is_beyond
         out: the line is none of memory; it has tiles beyond the last one.
     """
 
-    def __init__(self, lines: int, tiles: int, bitlines: int) -> None:
+    def __init__(self, lines: int, tiles: int, bitlines: int, channels: int = 1) -> None:
         self._lines = lines
+        self._channels = channels
         self._tiles = tiles
         self._bitlines = bitlines
         super().__init__(
             {
                 "entry": In(ENTRY),
+                "wide": In(1),
                 "start": In(1),
                 "next": In(1),
                 "valid": Out(1),
@@ -90,12 +95,13 @@ class LayoutWalker(Instanced):
         lines = [Signal(_LINE_BITS, name=f"line_{dimension}") for dimension in range(3)]
         tiles = [Signal(_TILE_BITS, name=f"tile_{dimension}") for dimension in range(3)]
         places = [Signal(range(self._bitlines), name=f"place_{each}") for each in range(3)]
-        sizes = [*(entry.sizes[dimension] for dimension in range(3)), Const(0)]
+        row, chunk = self._along_rows(m)
+        sizes = [row, *(entry.sizes[dimension] for dimension in (1, 2)), Const(0)]
         line, tile = Signal(_LINE_BITS), Signal(_TILE_BITS)
         at, next_at, ends_chunks = Signal(_LINE_BITS), Signal(_LINE_BITS + 1), Signal()
-        self._find_ends(m, ends, counts, sizes)
+        self._find_ends(m, ends, counts, sizes, chunk)
         m.d.comb += [
-            next_at.eq(at + entry.chunk),
+            next_at.eq(at + chunk),
             ends_chunks.eq((entry.chunk == 0) | (next_at >= at_index(sizes, entry.chunked))),
         ]
         numbers = [
@@ -140,14 +146,29 @@ class LayoutWalker(Instanced):
                 m.d.sync += self.valid.eq(0)
         return m
 
-    def _shape(self, m: Module) -> _Shape:
-        entry = self.entry
-        bits = range(self._bitlines + 1)
-        elements = Signal(range(LINE_BITS // 8 + 1))
-        stride_1, stride_2 = Signal(bits), Signal(bits)
-        row_tiles = Signal(range(LINE_BITS // 8 + 1))
+    @property
+    def _wide(self) -> Value:
+        return self.wide if self._channels > 1 else Const(0)
+
+    def _along_rows(self, m: Module) -> tuple[Value, Value]:
+        """Lines of a row, and of a chunk or whatever its dimension counts; wide ones as one."""
+        entry, shift = self.entry, (self._channels - 1).bit_length()
+        row, chunk = Signal.like(entry.sizes[0]), Signal.like(entry.chunk)
+        is_cut = self._wide & (entry.chunked == 0)
         m.d.comb += [
-            elements.eq((LINE_BITS // 8) >> entry.element),
+            row.eq(Mux(self._wide, entry.sizes[0] >> shift, entry.sizes[0])),
+            chunk.eq(Mux(is_cut, entry.chunk >> shift, entry.chunk)),
+        ]
+        return row, chunk
+
+    def _shape(self, m: Module) -> _Shape:
+        entry, most = self.entry, self._channels * LINE_BITS // 8
+        bits = range(self._bitlines + 1)
+        elements = Signal(range(most + 1))
+        stride_1, stride_2 = Signal(bits), Signal(bits)
+        row_tiles = Signal(range(most + 1))
+        m.d.comb += [
+            elements.eq(Mux(self._wide, most, LINE_BITS // 8) >> entry.element),
             stride_1.eq(1 << entry.tile[0]),
             stride_2.eq(stride_1 << entry.tile[1]),
             row_tiles.eq(Mux(elements > stride_1, elements >> entry.tile[0], 1)),
@@ -155,10 +176,19 @@ class LayoutWalker(Instanced):
         return _Shape(elements, stride_1, stride_2, row_tiles)
 
     def _find_ends(
-        self, m: Module, ends: list[Signal], counts: list[Signal], sizes: list[Value]
+        self,
+        m: Module,
+        ends: list[Signal],
+        counts: list[Signal],
+        sizes: list[Value],
+        chunk: Value,
     ) -> None:
+        """A dimension ends with the first chunk, which no other exceeds."""
+        entry = self.entry
         for dimension, (end, count) in enumerate(zip(ends, counts, strict=True)):
-            m.d.comb += end.eq(count + 1 == self._size_of_chunk(dimension, sizes[dimension]))
+            size = sizes[dimension]
+            is_cut = (chunk != 0) & (entry.chunked == dimension) & (chunk < size)
+            m.d.comb += end.eq(count + 1 == Mux(is_cut, chunk, size))
 
     def _give(
         self,
@@ -211,7 +241,8 @@ class LayoutWalker(Instanced):
     ) -> tuple[Signal, Signal]:
         """The line and tile one step further."""
         entry = self.entry
-        line_step = entry.line_strides[dimension - 1] if dimension else 1
+        in_row = Mux(self._wide, self._channels, 1)
+        line_step = entry.line_strides[dimension - 1] if dimension else in_row
         tile_step = entry.tile_strides[dimension - 1] if dimension else shape.row_tiles
         next_line = Signal(_LINE_BITS, name=f"next_line_{dimension}")
         next_tile = Signal(_TILE_BITS, name=f"next_tile_{dimension}")
@@ -220,9 +251,3 @@ class LayoutWalker(Instanced):
             next_tile.eq(tile + Mux(wraps, tile_step, 0)),
         ]
         return next_line, next_tile
-
-    def _size_of_chunk(self, dimension: int, size: Value) -> Value:
-        """The size of the first chunk, which no other exceeds."""
-        entry = self.entry
-        is_cut = (entry.chunk != 0) & (entry.chunked == dimension) & (entry.chunk < size)
-        return Mux(is_cut, entry.chunk, size)

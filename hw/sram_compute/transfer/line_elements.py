@@ -1,18 +1,15 @@
-"""A line of memory as elements of 1, 2 or 4 bytes, seen bit by bit."""
+"""Lines of memory as elements of 1, 2 or 4 bytes, seen bit by bit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from amaranth.hdl import Cat, Mux, Value
-from gnarl.hw.sram_compute.config import LINE_BITS
-
-MOST_ELEMENTS = LINE_BITS // 8
 
 
 def low_bits(line: Value, element: Value) -> Value:
     """The lowest bit of each element, the first one's lowest. ``element``: log2 of its bytes."""
-    return _of_size(element, lambda size: Cat(line[at] for at in range(0, LINE_BITS, size)))
+    return _of_size(element, lambda size: Cat(line[at] for at in range(0, len(line), size)))
 
 
 def shifted_in(line: Value, element: Value, tops: Value, shifts: Value) -> Value:
@@ -21,7 +18,7 @@ def shifted_in(line: Value, element: Value, tops: Value, shifts: Value) -> Value
 
     def of_size(size: int) -> Value:
         found: list[Value] = []
-        for number in range(LINE_BITS // size):
+        for number in range(len(line) // size):
             whole = line[number * size : (number + 1) * size]
             top = Mux(shifts, 0, whole[-1]) | tops[number]
             found.append(Cat(Mux(shifts, whole[1:], whole[:-1]), top[0]))
@@ -33,7 +30,7 @@ def shifted_in(line: Value, element: Value, tops: Value, shifts: Value) -> Value
 def high_bits(line: Value, element: Value) -> Value:
     """The highest bit of each element."""
     return _of_size(
-        element, lambda size: Cat(line[at + size - 1] for at in range(0, LINE_BITS, size))
+        element, lambda size: Cat(line[at + size - 1] for at in range(0, len(line), size))
     )
 
 

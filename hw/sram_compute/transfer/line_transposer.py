@@ -1,4 +1,7 @@
-"""A line of memory to tiles, transposed, and back. Source: Infinity Stream, section 5.2."""
+"""A line of memory, or lines side by side, to tiles, transposed, and back.
+
+Source: Infinity Stream, section 5.2.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,14 @@ from gnarl.hw.sram_compute.bank.bank import WORD_BITS
 from gnarl.hw.sram_compute.config import LINE_BITS
 from gnarl.hw.sram_compute.isa import STORE, WIDTH_BITS
 from gnarl.hw.sram_compute.transfer.layout_walker import ENTRY
-from gnarl.hw.sram_compute.transfer.line_elements import (
-    MOST_ELEMENTS,
-    high_bits,
-    low_bits,
-    shifted_in,
-)
+from gnarl.hw.sram_compute.transfer.line_elements import high_bits, low_bits, shifted_in
+from gnarl.hw.sram_compute.wide_lines import PAIR_BITS
+
+_PAIR = 1 << PAIR_BITS
 
 
 def tile_word_layout(wordlines: int, bitlines: int, tiles: int) -> data.StructLayout:
-    """A word of a row of a tile: as ``bank.word_request_layout``."""
+    """A word of a row of a tile: as ``bank.word_request_layout`` with pairs."""
     return data.StructLayout(
         {
             "tile": range(tiles),
@@ -29,6 +30,8 @@ def tile_word_layout(wordlines: int, bitlines: int, tiles: int) -> data.StructLa
             "group": range(bitlines // WORD_BITS),
             "write": WORD_BITS,
             "data": WORD_BITS,
+            "is_pair": 1,
+            "is_high": 1,
         }
     )
 
@@ -63,6 +66,8 @@ class _Piece(NamedTuple):
         it has 2^``size`` elements, from this one of the line on.
     bitline, shift
         where it begins in a tile, and in a word of that.
+    is_pair
+        half of it is in that tile, half in the next one, on the same bitlines.
     ends_row, ends_line
         it is the last of its row; and that is the line's last.
     """
@@ -71,24 +76,28 @@ class _Piece(NamedTuple):
     first: Signal
     bitline: Signal
     shift: Signal
+    is_pair: Signal
     ends_row: Signal
     ends_line: Signal
 
 
 class LineTransposer(Instanced):
     """Transposes a line. A row of a line is the same bit of all its elements; it goes to the tiles
-    in pieces, each of neighbouring bitlines within a word, one a cycle.
+    in pieces, each of neighbouring bitlines within a word, one a cycle. ``channels`` lines that are
+    ``wide`` are one, whose pieces are whole words: of a tile, or half of a tile, half of the next.
 
     A line that is loaded takes a cycle for each piece of its ``n`` rows. A line that is stored
     takes as many, then one more, a cycle for each bit of an element that is none of the ``n``, and
     those until it is taken.
 
-    Parameters: ``wordlines``, ``bitlines``, ``tiles``.
+    Parameters: ``wordlines``, ``bitlines``, ``tiles``, ``channels``.
 
     Members
     -------
     transfer, entry
         in: a ``transfer_layout`` of the array with this ``ENTRY``, held while it is not ``idle``.
+    wide
+        in, held as they are: lines are wide. The first one is in the low bits, else the only one.
     start, tile, bitline, loaded
         in: begins a line, whose first element is there; what it holds, of a ``LOAD``.
     idle
@@ -101,19 +110,22 @@ class LineTransposer(Instanced):
         in: the word that was read, in the cycle behind.
     """
 
-    def __init__(self, wordlines: int, bitlines: int, tiles: int) -> None:
+    def __init__(self, wordlines: int, bitlines: int, tiles: int, channels: int = 1) -> None:
         self._bitlines = bitlines
+        self._channels = channels
+        self._most = channels * LINE_BITS // 8  # elements
         super().__init__(
             {
                 "transfer": In(transfer_layout(wordlines)),
                 "entry": In(ENTRY),
+                "wide": In(1),
                 "start": In(1),
                 "tile": In(range(tiles)),
                 "bitline": In(range(bitlines)),
-                "loaded": In(LINE_BITS),
+                "loaded": In(channels * LINE_BITS),
                 "idle": Out(1),
                 "gives": Out(1),
-                "line": Out(LINE_BITS),
+                "line": Out(channels * LINE_BITS),
                 "is_taken": In(1),
                 "word": Out(tile_word_layout(wordlines, bitlines, tiles)),
                 "accesses": Out(1),
@@ -126,7 +138,7 @@ class LineTransposer(Instanced):
         transfer, entry = self.transfer, self.entry
         state, line = Signal(_State), self.line
         first_tile, first_bitline = Signal.like(self.tile), Signal.like(self.bitline)
-        row, piece = Signal(WIDTH_BITS), Signal(range(MOST_ELEMENTS))
+        row, piece = Signal(WIDTH_BITS), Signal(range(self._most))
         extended = Signal(WIDTH_BITS)
 
         at = self._piece(m, row, piece, first_bitline)
@@ -161,14 +173,18 @@ class LineTransposer(Instanced):
 
     def _piece(self, m: Module, row: Signal, piece: Signal, first_bitline: Signal) -> _Piece:
         entry = self.entry
-        size, pieces = Signal(3), Signal(range(MOST_ELEMENTS + 1))
-        first = Signal(range(MOST_ELEMENTS))
+        wide = self.wide if self._channels > 1 else Const(0)
+        size, pieces = Signal(3), Signal(range(self._most + 1))
+        first = Signal(range(self._most))
         bitline, shift = Signal(range(self._bitlines + 1)), Signal(range(WORD_BITS))
-        ends_row, ends_line = Signal(), Signal()
-        size_of_line = Signal(3)
+        is_pair, ends_row, ends_line = Signal(), Signal(), Signal()
+        size_of_line = Signal(range(self._most.bit_length()))
+        in_line = Mux(wide, (self._most - 1).bit_length(), (LINE_BITS // 8 - 1).bit_length())
+        narrow = _least(_least(size_of_line, entry.tile[0]), Const(5))
         m.d.comb += [
-            size_of_line.eq(6 - entry.element),
-            size.eq(_least(_least(size_of_line, entry.tile[0]), Const(5))),
+            size_of_line.eq(in_line - entry.element),
+            is_pair.eq(wide & (entry.tile[0] == PAIR_BITS)),
+            size.eq(Mux(wide, 5, narrow)),
             pieces.eq(1 << (size_of_line - size)[:3]),
             first.eq(piece << size),
             bitline.eq(first_bitline + (first & ((1 << entry.tile[0]) - 1))),
@@ -176,15 +192,15 @@ class LineTransposer(Instanced):
             ends_row.eq(piece + 1 == pieces),
             ends_line.eq(ends_row & (row + 1 == self.transfer.n)),
         ]
-        return _Piece(size, first, bitline, shift, ends_row, ends_line)
+        return _Piece(size, first, bitline, shift, is_pair, ends_row, ends_line)
 
     def _ask(
         self, m: Module, at: _Piece, state: Signal, row: Signal, first_tile: Signal
     ) -> tuple[Signal, Signal]:
         """Accesses a piece's word in the tiles: whether it does, and ones of a piece's length."""
-        ones = Signal(WORD_BITS)
+        ones, written = Signal(WORD_BITS), Signal(WORD_BITS)
         piece_bits = Signal(WORD_BITS)
-        bits_of_row = Signal(MOST_ELEMENTS)
+        bits_of_row = Signal(self._most)
         moves_on, word = Signal(), self.word
         tile_size = self.entry.tile[0]
         m.d.comb += [
@@ -194,7 +210,10 @@ class LineTransposer(Instanced):
             word.tile.eq(first_tile + (at.first >> tile_size)),
             word.row.eq(self.transfer.row + row),
             word.group.eq(at.bitline >> (WORD_BITS - 1).bit_length()),
-            word.write.eq(Mux(state == _State.SCATTER, (ones << at.shift)[:WORD_BITS], 0)),
+            written.eq(Mux(at.is_pair, (1 << _PAIR) - 1, ones) << at.shift),
+            word.write.eq(Mux(state == _State.SCATTER, written, 0)),
+            word.is_pair.eq(at.is_pair),
+            word.is_high.eq(at.shift[-1]),
             word.data.eq(
                 _at_size(at.size, lambda bits: piece_bits[:bits].replicate(WORD_BITS // bits))
             ),
@@ -215,12 +234,12 @@ class LineTransposer(Instanced):
         bits, which are those of the sign where nothing was read."""
         gathers, begins_row = Signal(), Signal()
         read_first, read_shift = Signal.like(at.first), Signal.like(at.shift)
-        tops = Signal(MOST_ELEMENTS)
+        tops = Signal(self._most)
         m.d.sync += [
             gathers.eq(state == _State.GATHER),
             begins_row.eq(piece == 0),
             read_first.eq(at.first),
-            read_shift.eq(at.shift),
+            read_shift.eq(Mux(at.is_pair, 0, at.shift)),
         ]
         read_bits = Signal(WORD_BITS)
         m.d.comb += read_bits.eq((self.read >> read_shift) & ones)
@@ -228,7 +247,7 @@ class LineTransposer(Instanced):
             m.d.comb += tops.eq(read_bits << read_first)
         with m.Else():
             signs = high_bits(self.line, self.entry.element)
-            m.d.comb += tops.eq(Mux(self.transfer.is_signed, signs, Const(0, MOST_ELEMENTS)))
+            m.d.comb += tops.eq(Mux(self.transfer.is_signed, signs, Const(0, self._most)))
         return gathers, begins_row, tops
 
     def _move_on(

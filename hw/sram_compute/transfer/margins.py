@@ -1,4 +1,4 @@
-"""Finds the words of a line that lie between an array's margins."""
+"""Finds the words of lines that lie between an array's margins."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ from gnarl.hw.lib.lines.line_size import LINE_WORDS
 from gnarl.hw.sram_compute.isa import DIMENSIONS
 
 _WORD_BITS = (LINE_WORDS - 1).bit_length()
-_ALL = (1 << LINE_WORDS) - 1
 
 
-def inner_words(m: Module, place: data.View, transfer: data.View, entry: data.View) -> Value:
-    """The words of the line at this ``layout_walker.PLACE`` of an array that lie between the
-    margins of ``transfer``: a bit each. A ``STORE`` writes these."""
-    before, behind, words = Signal(signed(26)), Signal(signed(26)), Signal(LINE_WORDS)
-    first = place[0] << _WORD_BITS
+def inner_words(
+    m: Module, place: data.View, transfer: data.View, entry: data.View, channels: int, wide: Value
+) -> Value:
+    """The words of the line, or of ``channels`` lines if they are ``wide``, at this
+    ``layout_walker.PLACE`` of an array that lie between the margins of ``transfer``: a bit each. A
+    ``STORE`` writes these."""
+    most = channels * LINE_WORDS
+    before, behind, words = Signal(signed(26)), Signal(signed(26)), Signal(most)
+    every = (1 << most) - 1
+    end = Mux(wide, most, LINE_WORDS)
+    first = place[0] << Mux(wide, (most - 1).bit_length(), _WORD_BITS)
     m.d.comb += [
         before.eq(transfer.before[0] - first),
         behind.eq((entry.sizes[0] << _WORD_BITS) - transfer.after[0] - first),
-        words.eq((_ALL << _clamped(before)) & ~(_ALL << _clamped(behind))),
+        words.eq((every << _clamped(before, end)) & ~(every << _clamped(behind, end))),
     ]
     is_inside: Value = Const(1)
     for dimension in range(1, DIMENSIONS):
@@ -31,11 +36,12 @@ def inner_words(m: Module, place: data.View, transfer: data.View, entry: data.Vi
     return Mux(is_inside, words, 0)
 
 
-def is_left_out(words: Value, transfer: data.View) -> Value:
-    """Whether nothing of a line with these ``inner_words`` is transferred."""
-    return Mux(transfer.is_store, ~words.any(), transfer.hollow & words.all())
+def is_left_out(words: Value, transfer: data.View, wide: Value) -> Value:
+    """Whether nothing of a line, or of ``wide`` ones, with these ``inner_words`` is transferred."""
+    are_all = Mux(wide, words.all(), words[:LINE_WORDS].all())
+    return Mux(transfer.is_store, ~words.any(), transfer.hollow & are_all)
 
 
-def _clamped(words: Signal) -> Value:
-    """The words, clamped to 0 and the words of a line."""
-    return Mux(words < 0, 0, Mux(words > LINE_WORDS, LINE_WORDS, words))[: _WORD_BITS + 1]
+def _clamped(words: Signal, end: Value) -> Value:
+    """The words, clamped to 0 and ``end``."""
+    return Mux(words < 0, 0, Mux(words > end, end, words))[: len(end)]

@@ -9,8 +9,10 @@ import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError
 from gnarl.hw.lib.lines.line_size import LINE_BYTES
+from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.hw.sram_compute.isa import LINE_UNITS, UNITS, Opcode
 from gnarl.hw.sram_compute.program import assemble, command, disassemble
+from gnarl.sw.compiler.sram_compute.lower.lattice import aligned
 from gnarl.sw.compiler.sram_compute.lower.lower import MemoryCode
 from gnarl.sw.compiler.sram_compute.near.lower import NearCode
 from gnarl.sw.compiler.sram_compute.slabs import Slab, Slabs
@@ -36,7 +38,7 @@ def joined(
     parts: Iterable[MemoryCode | Slab | np.ndarray],
     lines: Mapping[str, int],
     end: int,
-    memory_lines: int,
+    config: SramConfig,
 ) -> np.ndarray:
     """uint32 [units, words of a unit]: the parts in order, and one ``END``.
 
@@ -48,23 +50,23 @@ def joined(
     for part in parts:
         match part:
             case MemoryCode():
-                pieces.append(_moved(part, lines, end, memory_lines)[: -UNITS[Opcode.END]])
+                pieces.append(_moved(part, lines, end, config)[: -UNITS[Opcode.END]])
             case Slab(code, before):
                 own = {name: lines[name] + count for name, count in before.items()}
-                pieces.append(_moved(code, own, end, memory_lines)[: -UNITS[Opcode.END]])
+                pieces.append(_moved(code, own, end, config)[: -UNITS[Opcode.END]])
             case _:
                 pieces.append(part)
     return np.concatenate([*pieces, assemble([command(Opcode.END)])])
 
 
-def _moved(part: MemoryCode, lines: Mapping[str, int], end: int, memory_lines: int) -> np.ndarray:
+def _moved(part: MemoryCode, lines: Mapping[str, int], end: int, config: SramConfig) -> np.ndarray:
     """Its program, on arrays that lie elsewhere."""
     moves = [
         (array.first_line, array.first_line + array.lines, lines[name] - array.first_line)
         for name, array in part.arrays.items()
     ]
-    own_end = max(last for _, last, _ in moves)
-    moves.append((own_end, memory_lines, end - own_end))
+    own_end = aligned(max(last for _, last, _ in moves), config.memory_channels)
+    moves.append((own_end, config.memory_lines, end - own_end))
     if not any(by for _, _, by in moves):
         return part.units
     commands = []
@@ -77,9 +79,9 @@ def _moved(part: MemoryCode, lines: Mapping[str, int], end: int, memory_lines: i
             last_line = fields["base"] + fields["sizes"][0] - 1
             for size, stride in zip(fields["sizes"][1:], fields["line_strides"], strict=True):
                 last_line += (size - 1) * stride
-            if last_line >= memory_lines:
+            if last_line >= config.memory_lines:
                 raise CapacityError(
-                    f"memory_bytes = {memory_lines * LINE_BYTES}: must be at least "
+                    f"memory_bytes = {config.memory_bytes}: must be at least "
                     f"{1 << (last_line * LINE_BYTES).bit_length()}, with what leaves rows for a "
                     "while"
                 )

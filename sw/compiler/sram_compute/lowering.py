@@ -202,7 +202,8 @@ class Specialiser:
     def pieces(self, options: LoweringOptions, parts: Sequence[Made]) -> Pieces:
         """The code of ``parts``."""
         specs = self._specs(options.binding)
-        return pieces_of(self.nest, [*specs.values()], parts, options.codes, options.given)
+        codes, channels = options.codes, self.config.memory_channels
+        return pieces_of(self.nest, [*specs.values()], parts, codes, options.given, channels)
 
     def _memory(self, binding: Binding) -> InMemory:
         is_else_open = _is_else_open(self._fat, self.config)
@@ -294,8 +295,8 @@ def _lower(state: LoweringState, options: LoweringOptions, trace: Trace) -> Iter
         state = replace(state, pieces=pieces, words=encode(pieces.instructions))
     yield state
     with trace.timed("assemble"):
-        lines = specialiser.config.memory_lines
-        state = replace(state, units=joined(pieces.commands, pieces.lines, pieces.end, lines))
+        config = specialiser.config
+        state = replace(state, units=joined(pieces.commands, pieces.lines, pieces.end, config))
     yield from (state, state)
 
 

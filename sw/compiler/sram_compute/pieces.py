@@ -13,6 +13,7 @@ from gnarl.hw.sram_compute.isa import Opcode
 from gnarl.hw.sram_compute.program import assemble, command
 from gnarl.sw.compiler.sram_compute.in_memory import Made
 from gnarl.sw.compiler.sram_compute.joined import lines_of_commands
+from gnarl.sw.compiler.sram_compute.lower.lattice import aligned
 from gnarl.sw.compiler.sram_compute.lower.lower import MemoryCode
 from gnarl.sw.compiler.sram_compute.near.lower import NearCode
 from gnarl.sw.compiler.sram_compute.on_core import CoreCode, CoreCodes
@@ -51,13 +52,15 @@ def pieces_of(
     parts: Sequence[Made],
     codes: CoreCodes,
     given: Collection[str],
+    channels: int,
 ) -> Pieces:
     """The code of ``parts``, where arrays like ``specs`` have room behind each other.
 
-    ``codes``: makes what is for the core; ``given``: arrays that do not begin as 0. Raises
+    ``codes``: makes what is for the core; ``given``: arrays that do not begin as 0; ``channels`` of
+    memory, in the first of which each array begins. Raises
     ``WorkloadError`` and ``CapacityError`` for what does not run on the core.
     """
-    lines, end = _layout(specs, [code for _, code in parts])
+    lines, end = _layout(specs, [code for _, code in parts], channels)
     zeros = {*nest.results} - {*given}
     parameters, body = nest.parameters, list[Statement]()
     instructions, commands = list[Instruction](), list[MemoryCode | Slab | np.ndarray]()
@@ -93,7 +96,9 @@ def _on_core(
 
 
 def _layout(
-    specs: Sequence[TensorSpec], pieces: Sequence[MemoryCode | Slabs | NearCode | None]
+    specs: Sequence[TensorSpec],
+    pieces: Sequence[MemoryCode | Slabs | NearCode | None],
+    channels: int,
 ) -> tuple[dict[str, int], int]:
     """The first line of each array, and that behind the last one: where they lie for the one piece
     that there is, if that is in memory and has all of them."""
@@ -101,9 +106,10 @@ def _layout(
         arrays = pieces[0].arrays
         if all(spec.name in arrays for spec in specs):
             lines = {name: array.first_line for name, array in arrays.items()}
-            return lines, max(array.first_line + array.lines for array in arrays.values())
+            end = max(array.first_line + array.lines for array in arrays.values())
+            return lines, aligned(end, channels)
     line, lines = lines_of_commands(pieces), {}
     for spec in specs:
-        lines[spec.name] = line
+        line = lines[spec.name] = aligned(line, channels)
         line += line_count(spec)
-    return lines, line
+    return lines, aligned(line, channels)

@@ -195,7 +195,7 @@ class _Steps:
         if name not in self._of_slab.arrays or not base:
             return 0
         shape = padded((base, *binding.arrays[name].shape[1:])[::-1])
-        (before,) = stored([self._nest.arrays[name].type], [shape], 0)
+        (before,) = stored([self._nest.arrays[name].type], [shape], 0, 1)
         return before.lines
 
     def _rows(self, binding: Binding, written: int, around: int, tile: TileChoice) -> int:

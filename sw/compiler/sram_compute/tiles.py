@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from gnarl.hw.sram_compute.core.pace import QUARTERS
 from gnarl.hw.sram_compute.isa import DIMENSIONS
 from gnarl.sw.program.jit import compiled, compiled_inner
 
@@ -120,16 +121,18 @@ def best_tile(
     banks: int,
     arrays: int,
     line_cycles: int,
+    channels: int,
+    wide_quarters: int,
     tree_bits: int,
     network_bits: int,
 ) -> int:
     """The number of the best of int64 [tiles, dimensions] for an array of ``shape``. First come
     tiles that the ``arrays`` of all ``banks`` can hold, if there are some, whose lines are
-    transposed as fast as they come, ``line_cycles`` each, in all banks that the array fills, and
-    which have no extent in dimensions that the array lacks. Of these it is the one in which so many
-    ``moves`` in each dimension, int64 [dimensions], to neighbours take the fewest cycles; then the
-    one that has the most of a row, then the one of the fewest tiles, with the smallest extent in
-    dimension 1.
+    transposed as fast as they come, ``line_cycles`` each, or ``wide_quarters`` of a cycle those of
+    all ``channels``, in all banks that the array fills, and which have no extent in dimensions that
+    the array lacks. Of these it is the one in which so many ``moves`` in each dimension, int64
+    [dimensions], to neighbours take the fewest cycles; then the one that has the most of a row,
+    then the one of the fewest tiles, with the smallest extent in dimension 1.
 
     Infinity Stream, section 4.1, has nearly square ones for shifts, where its network moves all
     tiles at once.
@@ -142,10 +145,16 @@ def best_tile(
             count *= -(-shape[dimension] // tile[dimension])
             if dimension and shape[dimension] == 1:
                 unused *= tile[dimension]
-        run = min(_LINE_RUN, tile[0])
         key = (
             max(0, count - banks * arrays),
-            max(line_cycles, -(-(_ROWS * (_LINE_RUN // run) + 2) // max(1, count // arrays))),
+            _line_time(
+                tile[0],
+                shape[0],
+                max(1, count // arrays),
+                line_cycles,
+                channels,
+                wide_quarters,
+            ),
             unused,
             _move_cycles(tile, shape, moves, arrays, tree_bits, network_bits),
             -min(tile[0], shape[0]),
@@ -155,6 +164,19 @@ def best_tile(
         if best < 0 or key < least:
             best, least = number, key
     return best
+
+
+@compiled_inner
+def _line_time(
+    extent: int, size: int, banks: int, line_cycles: int, channels: int, wide_quarters: int
+) -> int:
+    """Sixteenths of a cycle that a line of elements of four bytes takes, where ``banks`` transpose
+    one each. ``extent``: of a tile in dimension 0, in which the array has ``size``."""
+    if channels > 1 and extent >= _LINE_RUN and size % (_LINE_RUN * channels) == 0:
+        cycles = -(-(_ROWS * (channels // 2) + 2) // banks)
+        return 4 // channels * max(wide_quarters, QUARTERS * cycles)
+    run = min(_LINE_RUN, extent)
+    return 4 * QUARTERS * max(line_cycles, -(-(_ROWS * (_LINE_RUN // run) + 2) // banks))
 
 
 @compiled_inner

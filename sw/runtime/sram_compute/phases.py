@@ -13,7 +13,7 @@ from gnarl.hw.sram_compute.microinstruction import Base
 from gnarl.hw.sram_compute.program import Command, assemble, command, disassemble
 from gnarl.sw.program.program import Launch, Program
 from gnarl.sw.runtime.sram_compute.model.microprograms import microprograms
-from gnarl.sw.runtime.sram_compute.model.transfer import line_mapping
+from gnarl.sw.runtime.sram_compute.model.transfer import Layout, line_mapping
 
 LOAD, COMPUTE, STORE = "load", "compute", "store"
 
@@ -108,7 +108,7 @@ def _touched(config: SramConfig, each: Command, layouts: dict[int, Command]) -> 
     accesses them, and stores them behind the last one that writes them."""
     fields = each.fields
     if each.opcode in _TRANSFERS:
-        lines = line_mapping(layouts[fields["layout"]].fields).lines
+        lines = line_mapping(Layout(layouts[fields["layout"]].fields, 1)).lines
         return _Touched(_span(fields["row"], fields["n"]), lines=frozenset(lines.tolist()))
     if each.opcode == Opcode.COPY:
         return _Touched(

@@ -60,7 +60,7 @@ def execute_slabs(
     placed = dict(zip(nest.arrays, found, strict=True))
     lines = {name: each.first_line for name, each in placed.items()}
     end = found[-1].first_line + found[-1].lines
-    units = joined(slabs.slabs, lines, end, config.memory_lines)
+    units = joined(slabs.slabs, lines, end, config)
     return _execute(units, placed, arrays, config)
 
 

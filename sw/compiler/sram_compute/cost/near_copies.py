@@ -9,6 +9,7 @@ import numpy as np
 
 from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from gnarl.hw.lib.lines.line_size import LINE_WORDS
+from gnarl.hw.sram_compute.core.pace import QUARTERS
 from gnarl.hw.sram_compute.isa import DIMENSIONS, STRIP, WORD_BITS, Opcode
 from gnarl.hw.sram_compute.streams.copy_queue import QUEUED_COPIES
 from gnarl.hw.sram_compute.streams.word_copy import LOAD_CYCLES, STORE_CYCLES
@@ -54,10 +55,14 @@ def queue_copy(copies: np.ndarray, clock: Record, row: np.ndarray) -> None:
     last.start = max(clock.cycle, before)
     if last.is_store:
         last.line_cycles = max(clock.line_cycles, STORE_CYCLES)
-        last.end = last.start + storing_cycles(clock, last.lines, STORE_CYCLES, 1)
+        last.end = last.start + storing_cycles(
+            last.lines, STORE_CYCLES, 1, QUARTERS * clock.line_cycles
+        )
     else:
         last.line_cycles = max(clock.line_cycles, LOAD_CYCLES + 1)
-        last.end = last.start + loading_cycles(clock, last.lines, LOAD_CYCLES, 1)
+        last.end = last.start + loading_cycles(
+            clock, last.lines, LOAD_CYCLES, 1, QUARTERS * clock.line_cycles
+        )
 
 
 @compiled_inner

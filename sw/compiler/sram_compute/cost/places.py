@@ -231,7 +231,9 @@ class _Costs:
         shapes = [padded(array.shape[::-1]) for array in arrays.values()]
         lines = {
             name: each.first_line
-            for name, each in zip(arrays, stored(types, shapes, 1), strict=True)
+            for name, each in zip(
+                arrays, stored(types, shapes, 1, config.memory_channels), strict=True
+            )
         }
         try:
             code = self._codes.made(nest, zeros=self._zeros(first), lines=lines, before=0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.core.pace import QUARTERS
 from gnarl.hw.sram_compute.isa import COMMANDS, DIMENSIONS, LINE_UNITS, UNITS, Opcode
 from gnarl.sw.compiler.sram_compute.lower.columns import column
 from gnarl.sw.compiler.sram_compute.lower.records import Record
@@ -53,6 +54,8 @@ CLOCK = np.dtype(
             "release",
             "latency",
             "line_cycles",
+            "channels",
+            "wide_quarters",
             "in_flight",
             "arrays",
             "tiles",
@@ -72,6 +75,8 @@ def clock(config: SramConfig) -> np.ndarray:
     """``CLOCK`` [1] before all commands."""
     times = np.zeros(1, CLOCK)
     times["latency"], times["line_cycles"] = config.latency, config.line_cycles
+    times["channels"] = config.memory_channels
+    times["wide_quarters"] = config.wide_line_quarters
     times["in_flight"] = config.latency // config.line_cycles + 1
     times["arrays"], times["tiles"] = config.arrays, config.tiles
     times["tree_bits"], times["network_bits"] = config.tree_bits, config.network_bits
@@ -130,32 +135,40 @@ def transfer_cycles(
     element: int,
     first_extent: int,
     chunks: int,
+    wide: bool,
 ) -> int:
     """Cycles of a ``LOAD`` or a ``STORE`` of ``lines``, of which ``chunks`` consecutive ones are in
-    different banks. ``element``: log2 of its bytes; ``first_extent``: of a tile in dimension 0."""
+    different banks. ``element``: log2 of its bytes; ``first_extent``: of a tile in dimension 0;
+    ``wide``: whether lines of all channels are moved at once."""
     elements = _LINE_BITS - element
-    run = 0
+    run, quarters = 0, QUARTERS * clock.line_cycles
+    if wide:
+        run = _PIECE_BITS
+        while 1 << (elements + element - _LINE_BITS) < clock.channels:
+            elements += 1
+        lines, quarters = -(-lines // clock.channels), clock.wide_quarters
     while run < min(elements, _PIECE_BITS) and 2 << run <= first_extent:
         run += 1
     cycles = rows << (elements - run)
     if opcode == _LOAD:
-        return loading_cycles(clock, lines, cycles, chunks)
-    return storing_cycles(clock, lines, cycles + (8 << element) - rows + 3, chunks)
+        return loading_cycles(clock, lines, cycles, chunks, quarters)
+    return storing_cycles(lines, cycles + (8 << element) - rows + 3, chunks, quarters)
 
 
 @compiled_inner
-def loading_cycles(clock: Record, lines: int, cycles: int, at_once: int) -> int:
-    """Cycles to load ``lines`` from memory. Each takes ``cycles`` at its destination, up to
-    ``at_once`` of them at the same time."""
-    fetched = max(clock.line_cycles, -(-(clock.latency + 1) // clock.in_flight))
-    each = max(fetched, -(-(cycles + 1) // at_once))
-    return clock.latency + (lines - 1) * each + cycles + 4
+def loading_cycles(clock: Record, lines: int, cycles: int, at_once: int, quarters: int) -> int:
+    """Cycles to load ``lines`` from memory, which each has for so many ``quarters`` of a cycle.
+    Each takes ``cycles`` at its destination, up to ``at_once`` of them at the same time."""
+    fetched = max(quarters, QUARTERS * -(-(clock.latency + 1) // clock.in_flight))
+    each = max(fetched, QUARTERS * -(-(cycles + 1) // at_once))
+    return clock.latency + (lines - 1) * each // QUARTERS + cycles + 4
 
 
 @compiled_inner
-def storing_cycles(clock: Record, lines: int, cycles: int, at_once: int) -> int:
+def storing_cycles(lines: int, cycles: int, at_once: int, quarters: int) -> int:
     """Cycles to store ``lines`` to memory, with arguments as in ``loading_cycles``."""
-    return (lines - 1) * max(clock.line_cycles, -(-cycles // at_once)) + cycles + 1
+    each = max(quarters, QUARTERS * -(-cycles // at_once))
+    return (lines - 1) * each // QUARTERS + cycles + 1
 
 
 @compiled_inner

@@ -56,12 +56,19 @@ def padded(shape: Shape) -> Shape:
     return (*shape, *(1,) * (DIMENSIONS - len(shape)))
 
 
-def stored(types: Sequence[ScalarType], shapes: Sequence[Shape], first_line: int) -> list[Stored]:
-    """Arrays one behind the other."""
+def aligned(line: int, channels: int) -> int:
+    """The line, or the next one with which all ``channels`` of memory begin."""
+    return -(-line // channels) * channels
+
+
+def stored(
+    types: Sequence[ScalarType], shapes: Sequence[Shape], first_line: int, channels: int
+) -> list[Stored]:
+    """Arrays one behind the other, each ``aligned``."""
     arrays: list[Stored] = []
     for type, shape in zip(types, shapes, strict=True):
-        arrays.append(Stored(type, shape, first_line))
-        first_line += arrays[-1].lines
+        arrays.append(Stored(type, shape, aligned(first_line, channels)))
+        first_line = arrays[-1].first_line + arrays[-1].lines
     return arrays
 
 
@@ -87,6 +94,8 @@ def tiling_of(
             config.banks,
             config.arrays,
             config.line_cycles,
+            config.memory_channels,
+            config.wide_line_quarters,
             config.tree_bits,
             config.network_bits,
         )

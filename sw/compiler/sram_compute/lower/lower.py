@@ -27,6 +27,7 @@ from gnarl.sw.compiler.sram_compute.lower.finish import Finishes, finishes, orde
 from gnarl.sw.compiler.sram_compute.lower.lattice import (
     Shape,
     Stored,
+    aligned,
     padded,
     stored,
     tiling_of,
@@ -232,21 +233,22 @@ class CodeGenerator:
                 )
         tile = sizes.tile or self._sampled_tile(sizes, shapes)
         tiling = tiling_of(self._types, shapes, self._config, tile, self._moves)
-        arrays = stored(self._types, shapes, 0)
+        channels = self._config.memory_channels
+        arrays = stored(self._types, shapes, 0, channels)
         arguments = _Given(
             sizes,
             {**dict(sizes.sizes), **self._scalars(sizes)},
             np.array(shapes, np.int64),
             np.array([padded(shape[::-1]) for shape in sizes.limits], np.int64),
             np.array([(each.element, each.first_line, each.shape) for each in arrays], STORED),
-            sum(each.lines for each in arrays),
+            aligned(max(each.first_line + each.lines for each in arrays), channels),
             tiling,
             tiles_of(tiling, self._config.tiles),
         )
         manners = self._orders(tiling)
         best = min((self._found(arguments, each) for each in manners), key=lambda each: each.cycles)
         count = unit_count(best.rows, ENCODING.units)
-        offset = -(-count // LINE_UNITS)
+        offset = aligned(-(-count // LINE_UNITS), channels)
         if offset + best.lines > self._config.memory_lines:
             needed = (offset + best.lines) * LINE_BYTES
             raise CapacityError(
@@ -254,7 +256,7 @@ class CodeGenerator:
                 f"{1 << (needed - 1).bit_length()}, for {count} units of commands and {best.lines} "
                 "lines of arrays"
             )
-        moved = stored(self._types, shapes, offset)
+        moved = stored(self._types, shapes, offset, channels)
         return MemoryCode(
             encode(best.rows, ENCODING, count, offset),
             len(best.rows),

@@ -12,6 +12,7 @@ import numpy as np
 
 from gnarl.hw.sram_compute.config import LAYOUTS, LINE_BYTES
 from gnarl.hw.sram_compute.isa import DIMENSIONS, Opcode
+from gnarl.hw.sram_compute.wide_lines import are_wide
 from gnarl.sw.compiler.sram_compute.lower.chunks import boxed, cut, goes_on
 from gnarl.sw.compiler.sram_compute.lower.columns import column
 from gnarl.sw.compiler.sram_compute.lower.command_times import transfer_cycles
@@ -194,7 +195,9 @@ def _spill(state: State, number: int) -> None:
         kept.element, kept.first_line = element, bank.free_line
         for dimension in range(DIMENSIONS):
             kept.shape[dimension] = state.tiles.shape[dimension]
-        bank.free_line += _row_lines(kept) * kept.shape[1] * kept.shape[2]
+        lines = _row_lines(kept) * kept.shape[1] * kept.shape[2]
+        channels = state.tally.clock.channels
+        bank.free_line += -(-lines // channels) * channels
     value.slot = slot
     state.owners[slot] = number
 
@@ -253,6 +256,7 @@ def transfer(
         rows[at, _CHUNKED], rows[at, _CHUNK] = box.chunked, box.chunk
         rows[at, _CHUNK_LINES] = box.chunk * strides[box.chunked]
         rows[at, _CHUNK_TILES] = box.chunk_tiles
+    wide = _are_wide(state.tally.clock.channels, box, stored, tiles)
     all_lines = box.sizes[0] * box.sizes[1] * box.sizes[2]
     lines = all_lines - lines_of(cells, stored) if hollow else lines_of(cells, stored)
     cycles = transfer_cycles(
@@ -263,9 +267,10 @@ def transfer(
         stored.element,
         tiles.tile[0],
         box.chunks,
+        wide,
     )
     if opcode == STORE or hollow:
-        cycles += all_lines - lines
+        cycles += (all_lines - lines) // (state.tally.clock.channels if wide else 1)
     at = append(rows, state.tally, opcode, cycles)
     rows[at, _OF_LAYOUT], rows[at, _ROW], rows[at, _ROWS] = entry, value.row, value.rows
     if opcode == STORE or hollow:
@@ -274,6 +279,37 @@ def transfer(
             rows[at, _BEFORE + dimension], rows[at, _AFTER + dimension] = before, after
     if hollow:
         rows[at, _HOLLOW] = 1
+
+
+_wide = compiled_inner(are_wide)
+
+
+@compiled_inner
+def _are_wide(channels: int, box: Record, stored: Record, tiles: Record) -> bool:
+    """Whether lines of all channels are moved at once, as the ``LAYOUT`` of the box has them."""
+    if channels == 1:
+        return False
+    strides = (1, box.sizes[0], box.sizes[0] * box.sizes[1])
+    extent, numbers = 0, box.chunk_tiles
+    while 1 << extent < tiles.tile[0]:
+        extent += 1
+    for dimension in (1, 2):
+        if box.grid[dimension] > 1:
+            numbers |= tiles.strides[dimension]
+    chunk_lines = box.chunk * strides[box.chunked]
+    return bool(
+        _wide(
+            channels,
+            stored.first_line,
+            box.sizes[0],
+            strides[1] | strides[2],
+            box.chunked,
+            box.chunk,
+            chunk_lines,
+            extent,
+            numbers,
+        )
+    )
 
 
 @compiled_inner

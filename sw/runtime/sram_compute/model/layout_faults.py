@@ -19,22 +19,24 @@ class LayoutFault(NamedTuple):
     place: int
 
 
-def first_fault(config: SramConfig, entry: Mapping[str, Any]) -> LayoutFault | None:
+def first_fault(
+    config: SramConfig, entry: Mapping[str, Any], channels: int = 1
+) -> LayoutFault | None:
     """The fault of the first line, in the order of transfers, that is outside of memory, or has
-    tiles beyond the last one. ``entry``: one of the layout override table that makes sense. O(log
-    of its sizes).
+    tiles beyond the last one. ``entry``: one of the layout override table that makes sense, with
+    ``channels`` lines as one. O(log of its sizes).
 
     Lines and tiles never decrease with a coordinate or a chunk. So the first line is found one
     coordinate after the other, the outermost first: it is the least one up to which some line is
     outside.
     """
-    walk = _Walk(config, entry)
+    walk = _Walk(config, entry, channels)
     if not walk.is_bad_within():
         return None
     for dimension in reversed(range(DIMENSIONS)):
         walk.fixed[dimension] = _least(walk.ends[dimension], walk.with_most(dimension))
     chunk = _least(walk.last_chunk() + 1, walk.is_bad_in_chunk)
-    is_outside = walk.line(walk.fixed, chunk) >= config.memory_lines
+    is_outside = walk.is_outside(walk.fixed, chunk)
     x, y, z = (walk.fixed[dimension] for dimension in range(DIMENSIONS))
     line = (z * walk.ends[1] + y) * walk.ends[0] + x
     return LayoutFault(
@@ -60,8 +62,8 @@ class _Walk:
         coordinates, by dimension, of which no others are looked at.
     """
 
-    def __init__(self, config: SramConfig, entry: Mapping[str, Any]) -> None:
-        self._config, self._entry = config, entry
+    def __init__(self, config: SramConfig, entry: Mapping[str, Any], channels: int) -> None:
+        self._config, self._entry, self._channels = config, entry, channels
         self.ends = list(entry["sizes"])
         self._chunked = entry["chunked"]
         self._size = self.ends[self._chunked]
@@ -70,15 +72,16 @@ class _Walk:
         self.chunks = -(-self._size // self._chunk)
         self.fixed: dict[int, int] = {}
 
-    def line(self, place: Mapping[int, int], chunk: int) -> int:
+    def is_outside(self, place: Mapping[int, int], chunk: int) -> bool:
         entry = self._entry
         steps = (1, *entry["line_strides"])
-        found = entry["base"] + entry["chunk_lines"] * chunk
-        return int(found + sum(place[each] * steps[each] for each in range(DIMENSIONS)))
+        line = entry["base"] + entry["chunk_lines"] * chunk
+        line += sum(place[each] * steps[each] for each in range(DIMENSIONS))
+        return bool(line >= self._config.memory_lines // self._channels)
 
     def _last_tile(self, place: Mapping[int, int], chunk: int) -> int:
         entry = self._entry
-        elements = LINE_BYTES >> entry["element"]
+        elements = self._channels * LINE_BYTES >> entry["element"]
         coordinates = (place[0] * elements + elements - 1, place[1], place[2])
         steps = (1, *entry["tile_strides"])
         last = entry["first_tile"] + entry["chunk_tiles"] * chunk
@@ -91,9 +94,7 @@ class _Walk:
         )
 
     def _is_bad(self, place: Mapping[int, int], chunk: int) -> bool:
-        config = self._config
-        is_outside = self.line(place, chunk) >= config.memory_lines
-        return is_outside or self._last_tile(place, chunk) >= config.tiles
+        return self.is_outside(place, chunk) or self._last_tile(place, chunk) >= self._config.tiles
 
     def last_chunk(self, coordinate: int | None = None) -> int:
         """The last one that has a coordinate of the dimension in chunks."""

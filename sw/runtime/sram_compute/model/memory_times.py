@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.hw.sram_compute.core.pace import QUARTERS
 
 
 class Channel:
-    """The channel of main memory, as ``gnarl.hw.lib.lines.line_memory`` has it."""
+    """The channel of main memory, as ``gnarl.hw.lib.lines.line_memory`` has it; or all of several,
+    as ``gnarl.hw.sram_compute.core.pace``."""
 
     def __init__(self, config: SramConfig) -> None:
         self.latency = config.latency
         self.in_flight = config.latency // config.line_cycles + 1
         self._line_cycles = config.line_cycles
-        self._free = 0
+        self._wide_quarters = config.wide_line_quarters
+        self._free = 0  # in quarters of a cycle
         self._taken: list[int] = []
 
     @property
     def free(self) -> int:
         """The cycle from which on it takes a request."""
-        return self._free
+        return self._free // QUARTERS
 
-    def accept(self, offered: int) -> int:
-        """The cycle in which a request is accepted that is offered from a cycle on."""
-        accepted = max(offered, self._free)
-        self._free = accepted + self._line_cycles
+    def accept(self, offered: int, *, wide: bool = False) -> int:
+        """The cycle in which a request is accepted that is offered from a cycle on; ``wide``: of
+        lines side by side."""
+        accepted = max(offered, self.free)
+        begin = QUARTERS * accepted
+        if wide:
+            self._free = max(begin, self._free) + self._wide_quarters
+        else:
+            self._free = begin + QUARTERS * self._line_cycles
         return accepted
 
     def read(self, offered: int, ready: int = 0) -> tuple[int, int]:

@@ -339,33 +339,37 @@ class Run:
     def _transfer(self, opcode: Opcode, fields: dict[str, Any], start: int) -> None:
         config, system = self._config, self._system
         entry = self._layouts[fields["layout"]]
-        fault = first_fault(config, entry)
+        given = transfer.layout(entry, config.memory_channels)
+        fault = first_fault(config, given.entry, given.channels)
         # A line takes a cycle at least; and at least half of those before a place are there.
-        least = prod(entry["sizes"]) if fault is None else fault.place // 2
+        least = prod(given.entry["sizes"]) if fault is None else fault.place // 2
         require_cycles(start + least, self._max_cycles)
-        where = transfer.line_mapping(entry, None if fault is None else fault.place)
+        where = transfer.line_mapping(given, None if fault is None else fault.place)
         row, n = fields["row"], fields["n"]
-        cycles = n * transfer.pieces(entry)
+        cycles = n * transfer.pieces(given)
         lines = transfer.Transposers(where, config.arrays, config.banks)
-        words = transfer.inner_words(entry, where, fields)
+        words = transfer.inner_words(given, where, fields)
+        memory = system.memory.reshape(-1, given.line_words)
         if opcode == Opcode.LOAD:
             is_loaded = np.logical_or(~words.all(axis=1), not fields["hollow"])
-            last, end = transfer.load_times(self._channel, start, lines, is_loaded.tolist(), cycles)
+            last, end = transfer.load_times(
+                self._channel, start, lines, is_loaded.tolist(), cycles, wide=given.is_wide
+            )
         else:
             is_stored: list[bool] = np.any(words, axis=1).tolist()
             cycles += (8 << entry["element"]) - n + 2
-            last, end = transfer.store_times(self._channel, start, lines, is_stored, cycles)
+            last, end = transfer.store_times(
+                self._channel, start, lines, is_stored, cycles, wide=given.is_wide
+            )
         if fault is not None:
             self._stop(fault.cause, last + 1)
         if opcode == Opcode.LOAD:
-            transfer.load(system.banks, config.bitlines, system.memory, where, row, n, is_loaded)
-            self._counts["lines_loaded"] += int(np.count_nonzero(is_loaded))
+            transfer.load(system.banks, config.bitlines, memory, where, row, n, is_loaded)
+            self._counts["lines_loaded"] += given.channels * int(np.count_nonzero(is_loaded))
         else:
             is_signed = bool(fields["is_signed"])
-            transfer.store(
-                system.banks, config.bitlines, system.memory, where, row, n, is_signed, words
-            )
-            self._counts["lines_stored"] += sum(is_stored)
+            transfer.store(system.banks, config.bitlines, memory, where, row, n, is_signed, words)
+            self._counts["lines_stored"] += given.channels * sum(is_stored)
         self._transfers.append((start + 1, end))
         self._cycle = end + 2
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gnarl.hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS, WORD_BYTES
+from gnarl.hw.sram_compute.wide_lines import in_wide_lines, is_wide
 from gnarl.sw.runtime.sram_compute.model.bank import Bank
 from gnarl.sw.runtime.sram_compute.model.memory_times import Channel
 from gnarl.sw.runtime.sram_compute.model.tiles import put_rows, rows_of
@@ -17,7 +18,7 @@ from gnarl.sw.runtime.sram_compute.model.tiles import put_rows, rows_of
 
 @dataclass(frozen=True)
 class LineMapping:
-    """The mapping of an array's lines to tiles.
+    """The mapping of an array's lines to tiles. Wide lines are as one.
 
     lines
         int64 [n]: its lines, in the order in which they are transferred: those at the same place
@@ -34,10 +35,42 @@ class LineMapping:
     numbers: np.ndarray
 
 
-def line_mapping(entry: Mapping[str, Any], most: int | None = None) -> LineMapping:
-    """Places of the lines of an entry of the layout override table that makes sense, or of the
-    first ``most``, including lines that the last chunk does not have."""
-    elements = LINE_BYTES >> entry["element"]
+@dataclass(frozen=True)
+class Layout:
+    """An entry of the layout override table that makes sense, with its lines as they are moved:
+    ``channels`` of memory are one.
+
+    entry
+        the entry, with lines so counted.
+    """
+
+    entry: Mapping[str, Any]
+    channels: int
+
+    @property
+    def is_wide(self) -> bool:
+        return self.channels > 1
+
+    @property
+    def line_words(self) -> int:
+        return self.channels * LINE_WORDS
+
+    @property
+    def line_elements(self) -> int:
+        return self.channels * LINE_BYTES >> int(self.entry["element"])
+
+
+def layout(entry: Mapping[str, Any], channels: int) -> Layout:
+    """How an entry's lines are moved by memory of so many channels."""
+    if is_wide(channels, entry):
+        return Layout(in_wide_lines(channels, entry), channels)
+    return Layout(entry, 1)
+
+
+def line_mapping(given: Layout, most: int | None = None) -> LineMapping:
+    """Places of the lines of an entry, or of the first ``most``, including lines that the last
+    chunk does not have."""
+    entry, elements = given.entry, given.line_elements
     extents, chunk, chunked = list(entry["sizes"]), entry["chunk"], entry["chunked"]
     chunks = 1
     if 0 < chunk < extents[chunked]:
@@ -66,14 +99,12 @@ def line_mapping(entry: Mapping[str, Any], most: int | None = None) -> LineMappi
     return LineMapping(lines, tiles, bitlines, in_array)
 
 
-def inner_words(
-    entry: Mapping[str, Any], where: LineMapping, fields: Mapping[str, Any]
-) -> np.ndarray:
+def inner_words(given: Layout, where: LineMapping, fields: Mapping[str, Any]) -> np.ndarray:
     """The words between margins, which a ``STORE`` writes: bool [lines, words of a line]."""
     numbers = where.numbers.copy()
-    numbers[:, 0] *= LINE_WORDS
-    ends = np.array(entry["sizes"]) * (LINE_WORDS, 1, 1) - fields["after"]
-    words = numbers[:, :1] + np.arange(LINE_WORDS)
+    numbers[:, 0] *= given.line_words
+    ends = np.array(given.entry["sizes"]) * (given.line_words, 1, 1) - fields["after"]
+    words = numbers[:, :1] + np.arange(given.line_words)
     others = (numbers >= fields["before"]) & (numbers < ends)
     return (words >= fields["before"][0]) & (words < ends[0]) & others[:, 1:].all(1, keepdims=True)
 
@@ -115,15 +146,15 @@ def store(
     if is_signed and n < 32:
         top = np.uint32(1 << n - 1)
         values = (values ^ top) - top
-    size = LINE_BYTES // where.tiles.shape[1]
+    size = WORD_BYTES * memory.shape[1] // where.tiles.shape[1]
     lines, columns = words.nonzero()
     memory[where.lines[lines], columns] = values.astype(f"<u{size}").view("<u4")[words]
 
 
-def pieces(entry: Mapping[str, Any]) -> int:
-    """Words of tiles that a row of a line is in."""
-    size = 6 - entry["element"]
-    return int(1 << size - min(size, entry["tile"][0], 5))
+def pieces(given: Layout) -> int:
+    """Words of tiles that a row of a line is in; each is whole, or two halves, where it is wide."""
+    size = given.line_elements.bit_length() - 1
+    return int(1 << size - (5 if given.is_wide else min(size, given.entry["tile"][0], 5)))
 
 
 class Transposers:
@@ -152,7 +183,13 @@ class Transposers:
 
 
 def load_times(
-    channel: Channel, start: int, lines: Transposers, is_loaded: Sequence[bool], cycles: int
+    channel: Channel,
+    start: int,
+    lines: Transposers,
+    is_loaded: Sequence[bool],
+    cycles: int,
+    *,
+    wide: bool,
 ) -> tuple[int, int]:
     """The cycle in which the last line is asked for, and that in which the last of ``cycles`` that
     a line takes is over, of the last line; those that are not loaded are passed over in a cycle."""
@@ -163,7 +200,7 @@ def load_times(
             offered = asked + 1
             if len(taken) >= channel.in_flight:
                 offered = max(offered, taken[-channel.in_flight] + 1)
-            asked = channel.accept(offered)
+            asked = channel.accept(offered, wide=wide)
             placed = lines.taken(number, max(asked + channel.latency, placed + 1))
             taken.append(placed)
             lines.release(number, placed + cycles + 1)
@@ -174,7 +211,13 @@ def load_times(
 
 
 def store_times(
-    channel: Channel, start: int, lines: Transposers, is_stored: Sequence[bool], cycles: int
+    channel: Channel,
+    start: int,
+    lines: Transposers,
+    is_stored: Sequence[bool],
+    cycles: int,
+    *,
+    wide: bool,
 ) -> tuple[int, int]:
     """The cycle in which the last line is begun, and that in which memory takes it, each offered
     ``cycles`` behind its beginning, at least; those that are not stored are passed over in a
@@ -184,12 +227,12 @@ def store_times(
         begun, end = begun + 1, end + 1
         if is_given:
             begun = lines.taken(number, begun)
-            end = channel.accept(max(begun + cycles, end))
+            end = channel.accept(max(begun + cycles, end), wide=wide)
             lines.release(number, end + 1)
     return begun, max(begun, end)
 
 
 def _values(lines: np.ndarray, where: LineMapping) -> np.ndarray:
     """Elements of lines, as whole numbers without sign."""
-    size = LINE_BYTES // where.tiles.shape[1]
+    size = WORD_BYTES * lines.shape[1] // where.tiles.shape[1]
     return np.ascontiguousarray(lines, "<u4").view(f"<u{size}").reshape(where.tiles.shape)

@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 from gnarl.hw.sram_compute.isa import Opcode
 from gnarl.hw.sram_compute.program import command
 from gnarl.hw.sram_compute.transfer.layout_walker import ENTRY, LayoutWalker
-from gnarl.sw.runtime.sram_compute.model.transfer import line_mapping
+from gnarl.sw.runtime.sram_compute.model.transfer import Layout, line_mapping
 
 LINES, TILES, BITLINES = 512, 16, 64
 
@@ -57,7 +57,7 @@ def test_lines_and_their_places():
 
     async def testbench(ctx: Any) -> None:
         for entry in entries(chance):
-            where = line_mapping(entry)
+            where = line_mapping(Layout(entry, 1))
             ctx.set(dut.entry, {name: entry[name] for name, _ in ENTRY})
             ctx.set(dut.start, 1)
             await ctx.tick()

@@ -138,7 +138,7 @@ def test_the_rule_takes_tiles_that_fit_and_keep_up_with_memory(
     shape, moves, banks: int, line_cycles: int
 ):
     tiles, most = valid_tiles(shape, 64, 16, 16), 16 * banks
-    best = best_tile(tiles, np.array(shape), np.array(moves), banks, 16, line_cycles, 1, 16)
+    best = best_tile(tiles, np.array(shape), np.array(moves), banks, 16, line_cycles, 1, 4, 1, 16)
     chosen = tuple(tiles[best].tolist())
     needed = {tuple(each): Tiling(shape, tuple(each)).tiles for each in tiles.tolist()}
     assert prod(chosen) == 64
@@ -154,7 +154,7 @@ def test_the_rule_keeps_what_is_moved_most_inside_of_tiles():
     for dimension in range(2):
         moves = np.array([1, 1])
         moves[dimension] = 9
-        best = best_tile(tiles, np.array([32, 32]), moves, 4, 16, 1000, 1, 16)
+        best = best_tile(tiles, np.array([32, 32]), moves, 4, 16, 1000, 1, 4, 1, 16)
         assert tiles[best][dimension] >= 32
 
 
@@ -162,14 +162,14 @@ def test_tiles_whose_rows_just_fill_the_arrays_of_a_bank_send_once():
     """The tiles at the ends of rows are no arrays of others then."""
     tiles = valid_tiles((512, 512), 256, 16, 16)
     for arrays, wanted in ((4, (64, 4)), (3, (256, 1))):
-        best = best_tile(tiles, np.array([256, 32]), np.array([0, 1]), 2, arrays, 4, 1, 64)
+        best = best_tile(tiles, np.array([256, 32]), np.array([0, 1]), 2, arrays, 4, 1, 4, 1, 64)
         assert tuple(tiles[best].tolist()) == wanted
 
 
 def test_the_rule_keeps_to_the_dimensions_of_the_array():
     shape = (64, 64, 1)
     tiles = valid_tiles(shape, 256, 16, 16)
-    best = best_tile(tiles, np.array(shape), np.array([3, 0, 0]), 4, 16, 80, 2, 16)
+    best = best_tile(tiles, np.array(shape), np.array([3, 0, 0]), 4, 16, 80, 1, 4, 2, 16)
     assert tiles[best][2] == 1
 
 
@@ -178,7 +178,7 @@ def test_the_rule_takes_square_tiles_where_arrays_send_bits():
     tiles = valid_tiles((512, 512), 256, 256, 16)
     for tree_bits in (1, 2):
         moves, shape = np.array([4, 4]), np.array([512, 512])
-        best = best_tile(tiles, shape, moves, 64, 256, 1, tree_bits, 256)
+        best = best_tile(tiles, shape, moves, 64, 256, 1, 1, 4, tree_bits, 256)
         assert max(tiles[best]) <= 32
 
 

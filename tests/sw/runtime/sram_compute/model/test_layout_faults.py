@@ -10,7 +10,7 @@ import pytest
 
 from gnarl.hw.sram_compute.memory_map import ErrorCause
 from gnarl.sw.runtime.sram_compute.model.layout_faults import first_fault
-from gnarl.sw.runtime.sram_compute.model.transfer import line_mapping
+from gnarl.sw.runtime.sram_compute.model.transfer import Layout, line_mapping
 from gnarl.sw.runtime.target.configuration import load_configuration
 
 CONFIG = load_configuration("sram_b2").config
@@ -36,7 +36,7 @@ def layout(chance: random.Random) -> dict[str, Any]:
 
 def walked(entry: dict[str, Any]) -> tuple[ErrorCause, int] | None:
     """The first fault, and how many lines come before it."""
-    where = line_mapping(entry)
+    where = line_mapping(Layout(entry, 1))
     outside = where.lines >= CONFIG.memory_lines
     bad = np.flatnonzero(outside | (where.tiles.max(axis=1) >= CONFIG.tiles))
     if not len(bad):
@@ -48,7 +48,7 @@ def found(entry: dict[str, Any]) -> tuple[ErrorCause, int] | None:
     fault = first_fault(CONFIG, entry)
     if fault is None:
         return None
-    before = len(line_mapping(entry, fault.place).lines)
+    before = len(line_mapping(Layout(entry, 1), fault.place).lines)
     assert fault.place <= 2 * before + 1
     return fault.cause, before
 
