@@ -258,7 +258,9 @@ def transfer(
         rows[at, _CHUNK_TILES] = box.chunk_tiles
     wide = _are_wide(state.tally.clock.channels, box, stored, tiles)
     all_lines = box.sizes[0] * box.sizes[1] * box.sizes[2]
-    lines = all_lines - lines_of(cells, stored) if hollow else lines_of(cells, stored)
+    lines = lines_of(cells, stored)
+    if hollow:
+        lines = all_lines - _left_out(cells, stored, state.tally.clock.channels if wide else 1)
     cycles = transfer_cycles(
         state.tally.clock,
         opcode,
@@ -279,6 +281,17 @@ def transfer(
             rows[at, _BEFORE + dimension], rows[at, _AFTER + dimension] = before, after
     if hollow:
         rows[at, _HOLLOW] = 1
+
+
+@compiled_inner
+def _left_out(cells: np.ndarray, stored: Record, channels: int) -> int:
+    """Lines all of whose elements are ``cells``, of which ``channels`` are moved at once."""
+    elements = channels * LINE_BYTES >> stored.element
+    first, end = -(-cells[0, 0] // elements), cells[0, 1] // elements
+    if cells[0, 1] >= stored.shape[0]:
+        end = -(-stored.shape[0] // elements)
+    others = (cells[1, 1] - cells[1, 0]) * (cells[2, 1] - cells[2, 0])
+    return int(max(0, end - first) * channels * others)
 
 
 _wide = compiled_inner(are_wide)

@@ -15,6 +15,7 @@ from bench.sram_compute_parts.in_memory import lowered_in_memory
 from bench.sram_compute_parts.workloads import workload
 from gnarl.hw.lib.encoding.execute_isa import Instruction
 from gnarl.hw.lib.errors import WorkloadError
+from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.hw.sram_compute.isa import STRIP, Opcode, When
 from gnarl.hw.sram_compute.program import Command, command, disassemble
 from gnarl.hw.sram_compute.streams.copy_queue import QUEUED_COPIES
@@ -50,8 +51,8 @@ def core_estimate(program: Program, limit: int = 1 << 40) -> int:
     return part_cycles([Instruction.decoded(tuple(each)) for each in words], B4.config, limit)
 
 
-def memory_estimate(given_nest: LoopWorkload) -> int:
-    return lowered_in_memory(given_nest, B4.config, None).estimate
+def memory_estimate(given_nest: LoopWorkload, config: SramConfig = B4.config) -> int:
+    return lowered_in_memory(given_nest, config, None).estimate
 
 
 def near_commands(given_nest: LoopWorkload) -> list[Command]:
@@ -68,6 +69,37 @@ def is_on_core(program: Program) -> bool:
 def is_near(program: Program) -> bool:
     commands = disassemble(program.launches[0].sections["commands"])
     return any(each.opcode == Opcode.NEAR for _, each in commands)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ("memory_channels=4", "bandwidth=20"),
+        ("memory_channels=4", "bandwidth=0.2"),
+        ("memory_channels=2", "bandwidth=30", "banks=8"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "name, sizes",
+    [
+        ("vec_add", {"n": 1024}),
+        ("stencil2d", {"rows": 64, "columns": 128, "steps": 1}),
+        ("stencil1d", {"n": 4096, "steps": 2}),
+        ("lifting", {"rows": 64, "columns": 64}),
+        ("mm", {"rows": 64, "columns": 64, "inner": 8}),
+    ],
+)
+def test_lines_side_by_side_take_as_long_as_the_compiler_thinks(
+    name: str, sizes: dict[str, int], changes: tuple[str, ...]
+):
+    given_nest = workload(name, sizes, 3)
+    named = load_configuration("sram_b4", changes)
+    with Device(named, "model") as device:
+        program = device.compile(given_nest, place="memory")
+        cycles = device.run(program, given_nest.inputs | dict(given_nest.sizes or {})).cycles
+    assert cycles is not None
+    assert memory_estimate(given_nest, named.config) == pytest.approx(cycles, rel=0.09)
 
 
 @pytest.mark.parametrize(
