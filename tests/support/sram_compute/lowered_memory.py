@@ -56,7 +56,8 @@ def execute_slabs(
     """The same, of the arrays of a nest."""
     types = [array.type for array in nest.arrays.values()]
     shapes = [padded(arrays[name].shape[::-1]) for name in nest.arrays]
-    found = stored(types, shapes, lines_of_commands([slabs]))
+    channels = config.memory_channels
+    found = stored(types, shapes, lines_of_commands([slabs]), channels)
     placed = dict(zip(nest.arrays, found, strict=True))
     lines = {name: each.first_line for name, each in placed.items()}
     end = found[-1].first_line + found[-1].lines
