@@ -13,6 +13,7 @@ from bench.sram_compute_parts import (
     bitlines,
     breakdown,
     cycles,
+    energy,
     lowering,
     operations,
     optimiser,
@@ -33,6 +34,7 @@ PARTS = {
     "placement": placement,
     "places": places,
     "regimes": regimes,
+    "energy": energy,
     "bitlines": bitlines,
     "tiles": tiles,
     "breakdown": breakdown,
@@ -52,6 +54,7 @@ main = Benchmark("sram_compute", PARTS, page.PAGE).command(
     placement   workloads in memory, on the core, and where the compiler places them, on RTL
     places      workloads in memory, near it, on the core, and where the compiler places them
     regimes     memory and near where arrays are loaded, where results stay, and where all is there
+    energy      bytes on the network and energy in each place, and dataflows, on the model
     bitlines    workloads in memory and near it, over bitlines a lane, on the model
     tiles       workloads in every tile that fits, on the model
     breakdown   where cycles and bytes go at the paper's size, on the model

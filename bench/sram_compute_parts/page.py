@@ -7,6 +7,7 @@ from bench.sram_compute_parts import (
     bitlines,
     breakdown,
     cycles,
+    energy,
     lowering,
     operations,
     optimiser,
@@ -78,6 +79,22 @@ INTROS = {
         "run the workload, or its transfers cannot be apart from what computes. In the paper Inf-S "
         "begins with arrays that are not transposed, and releases them late; it does not say where "
         "the others begin.",
+    ),
+    "energy": Intro(
+        "Energy and traffic",
+        "Figures 12, 15 and 18 of Infinity Stream: workloads at their largest sizes on "
+        f"`{energy.CONFIG}`, just switched on, from main memory and back, on the model. *Memory or "
+        "core*: what the compiler chooses of these two, the paper's In-L3; *auto*: of all places, "
+        "its Inf-S. Bytes on the network are those between banks, of main memory's lines, and of "
+        "commands. Energy is what counters count, times: a line of main memory "
+        f"{energy.LINE / 1000:g} nJ, an instruction of the core {energy.INSTRUCTION} pJ and "
+        f"{energy.FLOAT + energy.CACHED_WORD:g} pJ a lane, an operation of a stream engine on an "
+        f"element {energy.FLOAT} pJ and a row of an array (Horowitz, ISSCC 2014, 45 nm); a bitline "
+        f"{energy.BITLINE} pJ a cycle in which all of them compute, or one is read or written "
+        f"(Wang et al., JSSC 2020, 28 nm, at 0.9 V); {energy.WIRE} pJ a bit and millimetre of wire, "
+        f"{energy.IN_BANK} in a bank, {energy.BETWEEN_BANKS} between banks. None is scaled to "
+        "another process; the paper's are CACTI's and McPAT's at 22 nm, of 64 out-of-order cores. "
+        "No leakage, no clock, no control. Empty: that place does not run the workload.",
     ),
     "bitlines": Intro(
         "Bitlines a lane",
