@@ -169,13 +169,13 @@ def tables(records: Sequence[Record]) -> dict[str, Cells]:
     table = rows(records)
     names = [NAMES[place] for place in PLACES]
     found = {}
-    for title, metric in (("bytes on the network", "network"), ("energy, nJ", "energy")):
+    for title, metric in (("Bytes on the network", "network"), ("Energy, nJ", "energy")):
         body = [
             [*map(str, labels), *(cell(_whole(row[f"{metric}_{each}"])) for each in PLACES)]
             for labels, row in table.items()
         ]
         header = ["workload", "sizes", *(f"{title}: {name}" for name in names)]
-        found[title.capitalize()] = Cells(header, body, names=2)
+        found[title] = Cells(header, body, names=2)
     by_name = {labels[0]: row for labels, row in table.items()}
     both = [name for pair in DATAFLOWS.items() for name in pair if name in by_name]
     body = [[name, *(cell(by_name[name][f"cycles_{each}"]) for each in PLACES)] for name in both]
@@ -213,9 +213,8 @@ def verdict(records: Sequence[Record]) -> str:
         f"the paper's {PAPER_MIX}"
     )
     by_name = {labels[0]: row for labels, row in table.items()}
-    pairs = [
-        (by_name[a], by_name[b]) for a, b in DATAFLOWS.items() if a in by_name and b in by_name
-    ]
+    flows = [pair for pair in DATAFLOWS.items() if by_name.keys() >= {*pair}]
+    pairs = [(by_name[outer], by_name[inner]) for outer, inner in flows]
     if pairs:
         over = geometric_mean([b["cycles_core"] / a["cycles_auto"] for a, b in pairs])
         lines.append(

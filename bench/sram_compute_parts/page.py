@@ -91,9 +91,9 @@ INTROS = {
         f"{energy.FLOAT + energy.CACHED_WORD:g} pJ a lane, an operation of a stream engine on an "
         f"element {energy.FLOAT} pJ and a row of an array (Horowitz, ISSCC 2014, 45 nm); a bitline "
         f"{energy.BITLINE} pJ a cycle in which all of them compute, or one is read or written "
-        f"(Wang et al., JSSC 2020, 28 nm, at 0.9 V); {energy.WIRE} pJ a bit and millimetre of wire, "
-        f"{energy.IN_BANK} in a bank, {energy.BETWEEN_BANKS} between banks. None is scaled to "
-        "another process; the paper's are CACTI's and McPAT's at 22 nm, of 64 out-of-order cores. "
+        f"(Wang et al., JSSC 2020, 28 nm, at 0.9 V); {energy.WIRE} pJ a bit and millimetre of "
+        f"wire, {energy.IN_BANK} in a bank, {energy.BETWEEN_BANKS} between banks. None is scaled "
+        "to another process; the paper's are CACTI's and McPAT's at 22 nm, of 64 out-of-order cores. "
         "No leakage, no clock, no control. Empty: that place does not run the workload.",
     ),
     "bitlines": Intro(

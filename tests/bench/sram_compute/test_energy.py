@@ -19,8 +19,8 @@ def made(name: str, **values: float):
 
 
 def test_ratios_beside_those_of_the_paper(tmp_path: Path):
-    found = made("mm", energy_near=60.0, energy_auto=20.0, cycles_auto=50, network_core=400)
-    found += made("mm_inner", energy_near=80.0, energy_auto=40.0, cycles_core=200)
+    found = made("mm", energy_near=60.0, energy_auto=20.0, cycles_auto=50, network_near=4)
+    found += made("mm_inner", energy_near=80.0, energy_auto=40.0, cycles_core=200, network_near=4)
     found += made("conv2d", network_core=100, network_near=50, network_auto=25, energy_near=9.0)
     lines = energy.verdict(found).splitlines()
     assert lines[0] == "energy, near over memory or core: none, the paper's 1.5"
@@ -33,7 +33,7 @@ def test_ratios_beside_those_of_the_paper(tmp_path: Path):
     assert lines[6].endswith("where the compiler places them: 4.00 (1 workloads), the paper's 4.4")
     assert lines[7] == "bit-exact: 3 of 3 rows"
     tables = energy.tables(found)
-    assert tables["Energy, nj"].body[0] == ["mm", "n 9", "", "60", "", "", "20"]
+    assert tables["Energy, nJ"].body[0] == ["mm", "n 9", "", "60", "", "", "20"]
     assert [row[0] for row in tables["Dataflows"].body] == ["mm", "mm_inner"]
     energy.draw(found, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 1000
