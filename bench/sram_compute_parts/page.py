@@ -93,8 +93,8 @@ INTROS = {
         f"{energy.BITLINE} pJ a cycle in which all of them compute, or one is read or written "
         f"(Wang et al., JSSC 2020, 28 nm, at 0.9 V); {energy.WIRE} pJ a bit and millimetre of "
         f"wire, {energy.IN_BANK} in a bank, {energy.BETWEEN_BANKS} between banks. None is scaled "
-        "to another process; the paper's are CACTI's and McPAT's at 22 nm, of 64 out-of-order cores. "
-        "No leakage, no clock, no control. Empty: that place does not run the workload.",
+        "to another process; the paper's are CACTI's and McPAT's at 22 nm, of 64 out-of-order "
+        "cores. No leakage, no clock, no control. Empty: that place does not run the workload.",
     ),
     "bitlines": Intro(
         "Bitlines a lane",
