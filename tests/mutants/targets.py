@@ -194,6 +194,7 @@ GROUPS = (
             "tests/hw/sram_compute/bank/test_bank.py",
             "tests/sw/runtime/sram_compute/test_errors_at_limits.py",
             "tests/sw/runtime/sram_compute/model/test_transposers.py",
+            "tests/sw/runtime/sram_compute/model/test_wide_transfers.py",
             "tests/sw/runtime/sram_compute/model/test_used_machine.py",
             "tests/sw/runtime/sram_compute/nests/test_three_places.py",
             "tests/sw/runtime/sram_compute/model/test_integers.py",
@@ -225,6 +226,7 @@ GROUPS = (
         whole=(
             "tests/sw/runtime/sram_compute/test_target.py",
             "tests/sw/runtime/sram_compute/model/test_core_time.py",
+            "tests/sw/runtime/sram_compute/model/test_wide_transfers.py",
             "tests/sw/runtime/sram_compute/test_errors_at_limits.py",
             "tests/sw/runtime/sram_compute/model/test_used_machine.py",
             "tests/sw/execute/values/test_arithmetic.py",
