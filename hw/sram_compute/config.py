@@ -26,6 +26,9 @@ CORE_LANES = (0, 2, 4, 8, 16)
 
 MEMORY_CHANNELS = (1, 2, 4)
 
+QUARTERS = 4
+"""Of a cycle: in these lines side by side have main memory."""
+
 _POWERS_OF_TWO = (
     "banks",
     "arrays",
@@ -202,7 +205,8 @@ class SramConfig(TargetConfig):
     @property
     def wide_line_quarters(self) -> int:
         """Quarters of a cycle for which ``memory_channels`` lines at once have main memory."""
-        return max(4, ceil(4 * self.memory_channels * LINE_BYTES / self._memory_bandwidth))
+        octets = self.memory_channels * LINE_BYTES
+        return max(QUARTERS, ceil(QUARTERS * octets / self._memory_bandwidth))
 
     @property
     def _memory_bandwidth(self) -> Fraction:

@@ -7,9 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
-QUARTERS = 4
-"""Of a cycle."""
+from gnarl.hw.sram_compute.config import QUARTERS
 
 
 class Pace(wiring.Component):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.lines.line_port import LinePort
@@ -67,7 +67,7 @@ class NearMemory(wiring.Component):
         network_bits: int,
     ) -> None:
         self._size = (wordlines, bitlines, arrays, banks)
-        self._copy = WordCopy(lines)
+        self._copy = WordCopy(lines, banks)
         self._network = WordNetwork(banks, arrays, wordlines, bitlines, network_bits)
         request = word_request_layout(wordlines, bitlines, arrays)
         members: dict[str, Any] = {}
@@ -107,17 +107,10 @@ class NearMemory(wiring.Component):
         m.d.comb += network.is_early.eq(early.any())
         with m.If(bad.any()):
             m.d.comb += self.fault.eq(ErrorCause.STREAM)
-        layout = place_layout(wordlines, bitlines, arrays, banks)
-        place = Signal(layout)
-        of_word = word_place(layout, copy.word, arrays, banks)
-        m.d.comb += [place[name].eq(of_word[name]) for name, _ in layout]
-        read_bank = Signal.like(place.bank)
-        m.d.sync += read_bank.eq(place.bank)
         for bank in range(banks):
             engine = StreamEngine(wordlines, bitlines, arrays, banks)
             m.submodules[f"engine_{bank}"] = engine
-            is_copied = copy.accesses & (place.bank == bank)
-            m.d.comb += network.is_taken[bank].eq(is_copied)
+            m.d.comb += network.is_taken[bank].eq(copy.accesses[bank])
             self._connect_engine(m, bank, engine, sequencer)
             m.d.comb += [
                 bad[bank].eq(engine.is_bad),
@@ -126,9 +119,7 @@ class NearMemory(wiring.Component):
                     & Cat(is_early(engine.access, each) for each in pending).any()
                 ),
             ]
-            self._connect_bank(m, bank, is_copied, place)
-            with m.If(read_bank == bank):
-                m.d.comb += copy.read.eq(getattr(self, f"response{bank}"))
+            self._connect_bank(m, bank)
         return m
 
     def _connect_commands(self, m: Module, queue: CopyQueue, sequencer: StreamSequencer) -> None:
@@ -172,9 +163,13 @@ class NearMemory(wiring.Component):
             getattr(network, f"response{bank}").eq(getattr(self, f"response{bank}")),
         ]
 
-    def _connect_bank(self, m: Module, bank: int, is_copied: Value, place: data.View) -> None:
-        """A bank is accessed by a copy, at a place, or by the network."""
+    def _connect_bank(self, m: Module, bank: int) -> None:
+        """A bank is accessed by a copy or by the network."""
         copy, network = self._copy, self._network
+        wordlines, bitlines, arrays, banks = self._size
+        layout = place_layout(wordlines, bitlines, arrays, banks)
+        place = word_place(layout, copy.words[bank], arrays, banks)
+        is_copied = copy.accesses[bank]
         request, asked = getattr(self, f"request{bank}"), getattr(network, f"request{bank}")
         m.d.comb += [
             self.accesses[bank].eq(is_copied | network.accesses[bank]),
@@ -182,6 +177,7 @@ class NearMemory(wiring.Component):
                 request[name].eq(Mux(is_copied, place[name], asked[name]))
                 for name in ("array", "row", "group")
             ),
-            request.write.eq(Mux(is_copied, copy.writes.replicate(32), asked.write)),
-            request.data.eq(Mux(is_copied, copy.data, asked.data)),
+            request.write.eq(Mux(is_copied, copy.writes[bank].replicate(32), asked.write)),
+            request.data.eq(Mux(is_copied, copy.data[bank], asked.data)),
+            copy.read[bank].eq(getattr(self, f"response{bank}")),
         ]

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from gnarl.hw.sram_compute.core.pace import QUARTERS
+from gnarl.hw.sram_compute.config import QUARTERS
 from gnarl.hw.sram_compute.isa import DIMENSIONS
 from gnarl.sw.program.jit import compiled, compiled_inner
 

@@ -31,13 +31,13 @@ def right_program(config: SramConfig, seed: int) -> list[Command]:
     found = [*clearing(config), *clearing_engines()]
     for _ in range(chance.randrange(1, 5)):
         if config.near_lanes and chance.random() < 0.4:
-            found += [streams.copy(), *(_loop(streams) if chance.random() < 0.6 else [])]
+            found += [streams.copy(), *(fitting_loop(streams) if chance.random() < 0.6 else [])]
         else:
             found += arrays.commands(chance.randrange(1, 5))[:-1]
     return [*found, command(Opcode.END)]
 
 
-def _loop(streams: RandomStreams) -> list[Command]:
+def fitting_loop(streams: RandomStreams) -> list[Command]:
     """One of those whose elements small banks have room for."""
     while True:
         with suppress(ValueError):

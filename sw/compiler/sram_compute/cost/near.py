@@ -62,7 +62,7 @@ def _walk(
         elif opcode == _OPERATION:
             operations[row[_SLOT]] = row
         elif opcode == _COPY:
-            queue_copy(copies, clock, row)
+            queue_copy(copies, clock, row, network.banks)
         elif opcode == _NEAR:
             cycles = loop_cycles(row, operations, streams, network, max(0, limit - clock.cycle))
             until = copied_until(copies, row, operations, streams, network.banks, cycles)

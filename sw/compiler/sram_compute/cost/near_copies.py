@@ -9,10 +9,11 @@ import numpy as np
 
 from gnarl.hw.lib.encoding.execute_isa import Opcode as ExecuteOpcode
 from gnarl.hw.lib.lines.line_size import LINE_WORDS
-from gnarl.hw.sram_compute.core.pace import QUARTERS
+from gnarl.hw.sram_compute.config import QUARTERS
 from gnarl.hw.sram_compute.isa import DIMENSIONS, STRIP, WORD_BITS, Opcode
 from gnarl.hw.sram_compute.streams.copy_queue import QUEUED_COPIES
-from gnarl.hw.sram_compute.streams.word_copy import LOAD_CYCLES, STORE_CYCLES
+from gnarl.hw.sram_compute.streams.line_copier import LOAD_CYCLES, STORE_CYCLES
+from gnarl.hw.sram_compute.streams.word_copy import STRIP_LINES
 from gnarl.sw.compiler.sram_compute.lower.columns import column
 from gnarl.sw.compiler.sram_compute.lower.command_times import loading_cycles, storing_cycles
 from gnarl.sw.compiler.sram_compute.lower.records import Record
@@ -44,7 +45,7 @@ def no_copies() -> np.ndarray:
 
 
 @compiled_inner
-def queue_copy(copies: np.ndarray, clock: Record, row: np.ndarray) -> None:
+def queue_copy(copies: np.ndarray, clock: Record, row: np.ndarray, banks: int) -> None:
     """A ``COPY`` is queued, as soon as there is room, ``clock.cycle``."""
     clock.cycle = max(clock.cycle, copies[1].start + 1)
     before = copies[-1].end
@@ -53,16 +54,14 @@ def queue_copy(copies: np.ndarray, clock: Record, row: np.ndarray) -> None:
     last = copies[-1]
     last.is_store, last.first, last.lines = row[_IS_STORE], row[_WORDS], row[_LINES]
     last.start = max(clock.cycle, before)
+    at_once = min(banks, -(-last.lines // STRIP_LINES))
+    quarters = QUARTERS * clock.line_cycles
     if last.is_store:
-        last.line_cycles = max(clock.line_cycles, STORE_CYCLES)
-        last.end = last.start + storing_cycles(
-            last.lines, STORE_CYCLES, 1, QUARTERS * clock.line_cycles
-        )
+        last.line_cycles = max(clock.line_cycles, -(-STORE_CYCLES // at_once))
+        last.end = last.start + storing_cycles(last.lines, STORE_CYCLES + 1, at_once, quarters)
     else:
-        last.line_cycles = max(clock.line_cycles, LOAD_CYCLES + 1)
-        last.end = last.start + loading_cycles(
-            clock, last.lines, LOAD_CYCLES, 1, QUARTERS * clock.line_cycles
-        )
+        last.line_cycles = max(clock.line_cycles, -(-LOAD_CYCLES // at_once))
+        last.end = last.start + loading_cycles(clock, last.lines, LOAD_CYCLES, at_once, quarters)
 
 
 @compiled_inner

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gnarl.hw.sram_compute.config import SramConfig
-from gnarl.hw.sram_compute.core.pace import QUARTERS
+from gnarl.hw.sram_compute.config import QUARTERS, SramConfig
 from gnarl.hw.sram_compute.isa import COMMANDS, DIMENSIONS, LINE_UNITS, UNITS, Opcode
 from gnarl.sw.compiler.sram_compute.lower.columns import column
 from gnarl.sw.compiler.sram_compute.lower.records import Record

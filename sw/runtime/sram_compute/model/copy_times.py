@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gnarl.hw.lib.lines.line_size import LINE_WORDS
-from gnarl.hw.sram_compute.isa import STRIP
 from gnarl.hw.sram_compute.streams.copy_queue import QUEUED_COPIES
-from gnarl.hw.sram_compute.streams.word_copy import LOAD_CYCLES, STORE_CYCLES
+from gnarl.hw.sram_compute.streams.line_copier import LOAD_CYCLES, STORE_CYCLES
+from gnarl.hw.sram_compute.streams.word_copy import STRIP_LINES
 from gnarl.sw.runtime.sram_compute.model.memory_times import Channel
 
 
@@ -22,21 +22,30 @@ class _Copy:
 
     start
         the cycle in which it begins, once that is known.
-    offered, ready
-        the cycles in which the next line is offered to memory, and from which on its answer is
-        taken.
+    offered
+        that in which the next line is offered to memory.
+    taken
+        those in which memory has taken stored lines.
     free
         those from which on engines may access lines, as far as memory has taken them.
+    asked
+        those in which banks are asked for stored lines, as far as that is known.
+    begins, leaves
+        those in which a line's first word is accessed, and in which a stored one leaves the place
+        where it was gathered, of lines of which that is known.
     """
 
     is_store: bool
     first: int
     lines: int
     queued: int
-    start: int | None = None
+    start: int = -1
     offered: int = 0
-    ready: int = 0
+    taken: list[int] = field(default_factory=list)
     free: list[int] = field(default_factory=list)
+    asked: list[int] = field(default_factory=list)
+    begins: dict[int, int] = field(default_factory=dict)
+    leaves: dict[int, int] = field(default_factory=dict)
 
 
 class CopyTimes:
@@ -51,8 +60,8 @@ class CopyTimes:
         self._banks = banks
         self._copies: list[_Copy] = []
         self._started = 0
-        self._begins: list[int] = []  # cycles in which a line's words begin to be accessed
-        self._in_banks: list[int] = []  # whose they are
+        # Of each bank, the cycles in which a line's words begin to be accessed.
+        self._accesses: list[list[int]] = [[] for _ in range(banks)]
         self.lines = 0
 
     @property
@@ -67,7 +76,7 @@ class CopyTimes:
         if len(self._copies) < QUEUED_COPIES:
             return 0
         start = self._copies[-QUEUED_COPIES].start
-        return None if start is None else start + 1
+        return None if start < 0 else start + 1
 
     @property
     def end(self) -> int | None:
@@ -92,30 +101,23 @@ class CopyTimes:
         copy = self._running
         assert copy is not None
         self.lines += 1
-        if copy.is_store:
-            accepted = self._channel.write(offered)
-            copy.free.append(accepted + 1)
-            copy.offered = accepted + STORE_CYCLES
-        else:
-            accepted, taken = self._channel.read(offered, copy.ready)
-            copy.free.append(taken + LOAD_CYCLES + 1)
-            copy.offered, copy.ready = accepted + 1, copy.free[-1]
-            self._begin(copy, len(copy.free) - 1, taken + 1)
+        accepted = self._store(copy, offered) if copy.is_store else self._load(copy, offered)
         if len(copy.free) == copy.lines:
             self._started += 1
             if self._running is not None:
                 self._start()
-        elif copy.is_store:
-            self._begin(copy, len(copy.free), accepted + 1)
         return accepted
 
     def untaken(self, cycle: int, banks: Collection[int]) -> int:
-        """The cycle, if a line of none of these banks is accessed in it, or that behind the line;
-        lines must be known until it."""
-        at = bisect_right(self._begins, cycle) - 1
-        if at < 0 or self._in_banks[at] not in banks:
-            return cycle
-        return max(cycle, self._begins[at] + LINE_WORDS)
+        """The cycle, if a line of none of these banks is accessed in it, or that behind the lines;
+        they must be known until it."""
+        later = cycle
+        for bank in banks:
+            begins = self._accesses[bank]
+            at = bisect_right(begins, cycle) - 1
+            if at >= 0:
+                later = max(later, begins[at] + LINE_WORDS)
+        return later
 
     def free(self, lines: np.ndarray, stores: bool) -> int | None:
         """The cycle from which on engines may access lines of words, once that is known."""
@@ -143,11 +145,89 @@ class CopyTimes:
     def _start(self) -> None:
         copy = self._copies[self._started]
         copy.start = max(copy.queued + 1, self._end)
-        copy.ready = copy.start + 1
-        copy.offered = copy.start + (STORE_CYCLES if copy.is_store else 1)
+        copy.offered = copy.start + 1
         if copy.is_store:
-            self._begin(copy, 0, copy.start + 1)
+            self._ask(copy)
+            copy.offered = copy.leaves[0] + 1
 
-    def _begin(self, copy: _Copy, line: int, cycle: int) -> None:
-        self._begins.append(cycle)
-        self._in_banks.append((copy.first + line) * LINE_WORDS // STRIP % self._banks)
+    def _load(self, copy: _Copy, offered: int) -> int:
+        """A line is asked for; it comes as soon as its bank has room for it."""
+        line = len(copy.free)
+        before = self._before(copy, line)
+        room = copy.start + 1 if before is None else copy.begins[before]
+        accepted, taken = self._channel.read(offered, room)
+        begin = taken + 1
+        if before is not None:
+            begin = max(begin, copy.begins[before] + LOAD_CYCLES)
+        copied = begin + LOAD_CYCLES
+        copy.free.append(max(copied, copy.free[-1] + 1) if copy.free else copied)
+        copy.offered = accepted + 1
+        self._access(copy, line, begin)
+        return accepted
+
+    def _store(self, copy: _Copy, offered: int) -> int:
+        """A line is taken, so that its bank may go on."""
+        line = len(copy.taken)
+        accepted = self._channel.write(offered)
+        copy.taken.append(accepted)
+        copy.free.append(accepted + 1)
+        self._gather(copy, self._behind(copy, line))
+        self._ask(copy)
+        if line + 1 < copy.lines:
+            copy.offered = max(accepted, copy.leaves[line + 1]) + 1
+        return accepted
+
+    def _ask(self, copy: _Copy) -> None:
+        """Asks banks for lines, one a cycle, in order, each as soon as the bank's line before is
+        accessed; as far as that is known."""
+        while (line := len(copy.asked)) < copy.lines:
+            asked = copy.asked[-1] + 1 if copy.asked else copy.start + 1
+            before = self._before(copy, line)
+            if before is not None:
+                if before not in copy.begins:
+                    return
+                asked = max(asked, copy.begins[before])
+            copy.asked.append(asked)
+            self._gather(copy, line)
+
+    def _gather(self, copy: _Copy, line: int) -> None:
+        """When a line that was asked for is gathered, and those of its bank behind it, as far as
+        that is known."""
+        while line < len(copy.asked):
+            before = self._before(copy, line)
+            if line not in copy.begins:
+                begin = copy.asked[line] + 1
+                if before is not None:
+                    if before not in copy.leaves:
+                        return
+                    begin = max(begin, copy.leaves[before] + 1)
+                self._access(copy, line, begin)
+            if line not in copy.leaves:
+                leaves = copy.begins[line] + STORE_CYCLES - 1
+                if before is not None:
+                    if before >= len(copy.taken):
+                        return
+                    leaves = max(leaves, copy.taken[before])
+                copy.leaves[line] = leaves
+            line = self._behind(copy, line)
+
+    def _access(self, copy: _Copy, line: int, cycle: int) -> None:
+        copy.begins[line] = cycle
+        bank = (copy.first + line) // STRIP_LINES % self._banks
+        self._accesses[bank].append(cycle)
+
+    def _before(self, copy: _Copy, line: int) -> int | None:
+        """The line before in the same bank."""
+        is_first = (copy.first + line) % STRIP_LINES == 0
+        before = line - (self._away if is_first else 1)
+        return before if before >= 0 else None
+
+    def _behind(self, copy: _Copy, line: int) -> int:
+        """The next line in the same bank."""
+        is_last = (copy.first + line) % STRIP_LINES == STRIP_LINES - 1
+        return line + (self._away if is_last else 1)
+
+    @property
+    def _away(self) -> int:
+        """Lines from the last one that lies in a bank to the next one there."""
+        return STRIP_LINES * (self._banks - 1) + 1

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gnarl.hw.sram_compute.config import SramConfig
-from gnarl.hw.sram_compute.core.pace import QUARTERS
+from gnarl.hw.sram_compute.config import QUARTERS, SramConfig
 
 
 class Channel:
