@@ -197,12 +197,12 @@ class SramConfig(TargetConfig):
     def memory_lines(self) -> int:
         return self.memory_bytes // LINE_BYTES
 
-    @property
+    @cached_property
     def line_cycles(self) -> int:
         """Cycles for which a line has main memory."""
         return max(1, ceil(LINE_BYTES / self._memory_bandwidth))
 
-    @property
+    @cached_property
     def wide_line_quarters(self) -> int:
         """Quarters of a cycle for which ``memory_channels`` lines at once have main memory."""
         octets = self.memory_channels * LINE_BYTES
