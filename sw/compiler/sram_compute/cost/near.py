@@ -15,6 +15,7 @@ from gnarl.sw.compiler.sram_compute.cost.near_copies import (
     delay_copies,
     no_copies,
     queue_copy,
+    slowed_until,
 )
 from gnarl.sw.compiler.sram_compute.cost.near_loops import Network, loop_cycles
 from gnarl.sw.compiler.sram_compute.lower.columns import COLUMNS, column, table
@@ -66,7 +67,9 @@ def _walk(
         elif opcode == _NEAR:
             cycles = loop_cycles(row, operations, streams, network, max(0, limit - clock.cycle))
             until = copied_until(copies, row, operations, streams, network.banks, cycles)
-            clock.cycle = max(clock.cycle + cycles, until)
+            begin = clock.cycle
+            slowed = slowed_until(copies, row, operations, network.banks, begin, cycles)
+            clock.cycle = max(slowed, until)
         if clock.cycle > limit:
             break
     return max(clock.cycle, copies[-1].end)

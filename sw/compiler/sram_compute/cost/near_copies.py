@@ -110,6 +110,30 @@ def copied_until(
 
 
 @compiled_inner
+def slowed_until(
+    copies: np.ndarray,
+    near: np.ndarray,
+    operations: np.ndarray,
+    banks: int,
+    cycle: int,
+    cycles: int,
+) -> int:
+    """The cycle in which a ``NEAR`` of so many cycles ends that begins in one, where all engines
+    wait while a line is copied to or from a bank that one of them accesses."""
+    last, accesses = copies[-1], 0
+    for slot in range(near[_LAST] + 1):
+        operation = operations[slot]
+        accesses += operation[_OPERATION] == _STORE or operation[_READS] != 0
+    strips = -(-near[_COUNTS] // STRIP)
+    taken = min(1.0, LOAD_CYCLES / max(1, last.line_cycles)) * min(1.0, strips / banks)
+    taken *= accesses / (near[_LAST] + 1)
+    meanwhile = int(max(0, last.end - cycle) * (1.0 - taken))
+    if meanwhile <= cycles:
+        return max(cycle, last.end) + cycles - meanwhile
+    return cycle + int(cycles / (1.0 - taken))
+
+
+@compiled_inner
 def _signed(stride: int) -> int:
     return stride - _WHOLE if stride >= _HALF else stride
 
