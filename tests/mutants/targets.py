@@ -195,6 +195,7 @@ GROUPS = (
             "tests/sw/runtime/sram_compute/test_errors_at_limits.py",
             "tests/sw/runtime/sram_compute/model/test_transposers.py",
             "tests/sw/runtime/sram_compute/model/test_wide_transfers.py",
+            "tests/sw/runtime/sram_compute/model/test_copies.py",
             "tests/sw/runtime/sram_compute/model/test_used_machine.py",
             "tests/sw/runtime/sram_compute/nests/test_three_places.py",
             "tests/sw/runtime/sram_compute/model/test_integers.py",
