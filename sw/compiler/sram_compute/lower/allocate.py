@@ -11,6 +11,7 @@ import numpy as np
 
 from gnarl.hw.sram_compute.config import LAYOUTS
 from gnarl.hw.sram_compute.isa import Opcode
+from gnarl.sw.compiler.sram_compute.lower.chunks import BOX
 from gnarl.sw.compiler.sram_compute.lower.columns import COLUMNS, column
 from gnarl.sw.compiler.sram_compute.lower.commands import append, append_movement
 from gnarl.sw.compiler.sram_compute.lower.finish import Finishes
@@ -18,6 +19,7 @@ from gnarl.sw.compiler.sram_compute.lower.movement import WITHIN
 from gnarl.sw.compiler.sram_compute.lower.parts import holes_of, keep_parts, whole_of
 from gnarl.sw.compiler.sram_compute.lower.records import Record, Records
 from gnarl.sw.compiler.sram_compute.lower.rows import (
+    PARTS,
     STORE,
     STORED,
     State,
@@ -50,7 +52,7 @@ _STREAM_ROW = column(Opcode.STREAM, "row")
 
 _ENTRY, _WIDTH, _BASES = (column(Opcode.COMPUTE, name) for name in ("entry", "n", "bases"))
 
-_MOST_OF_OPERANDS = 32
+_MOST_OF_OPERANDS = 64
 """Commands of a step, beside its movements and values that leave their rows."""
 
 DONE, FULL, FEW = range(3)
@@ -113,7 +115,8 @@ def allocate(
         bank.entries[entry] = -1
     bank.arrays, bank.free_line, bank.wordlines = len(arrays), free_line, wordlines
     holes = holes_of(calculations, given, is_needed, arrays)
-    state = State(values, uses, stored, holes, owners, rows, tally[0], bank, tiles[0])
+    boxes = np.zeros(PARTS + 1, BOX)
+    state = State(values, uses, stored, holes, owners, rows, tally[0], bank, tiles[0], boxes)
     if arrays_first:
         if len(rows) < 2 * len(arrays):
             return Allocated(FULL, 0, 0, 0)

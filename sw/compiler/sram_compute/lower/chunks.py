@@ -14,7 +14,10 @@ from gnarl.sw.program.jit import compiled_inner
 
 BOX = np.dtype(
     [
+        ("base", np.int64),
         ("sizes", np.int64, (DIMENSIONS,)),
+        ("strides", np.int64, (DIMENSIONS,)),
+        ("first_tile", np.int64),
         ("grid", np.int64, (DIMENSIONS,)),
         ("chunked", np.int64),
         ("chunk", np.int64),
@@ -22,8 +25,8 @@ BOX = np.dtype(
         ("chunks", np.int64),
     ]
 )
-"""An array as its ``LAYOUT`` has it; ``grid``: tiles in each dimension. ``chunks``: how many there
-are, of which no two begin in the same bank."""
+"""An array, or a part of it, as its ``LAYOUT`` has it; ``strides``: of lines; ``grid``: tiles in
+each dimension. ``chunks``: how many there are, of which no two begin in the same bank."""
 
 
 @compiled_inner
@@ -34,19 +37,37 @@ def goes_on(stored: Record, tiles: Record) -> bool:
 
 
 @compiled_inner
-def boxed(lines: int, stored: Record, tiles: Record, joins: bool) -> Record:
-    """An array whose rows have so many ``lines``, in one chunk. ``joins``: dimension 2 becomes the
-    rest of dimension 1."""
-    box = np.zeros(1, BOX)[0]
+def set_whole(box: Record, lines: int, stored: Record, tiles: Record, joins: bool) -> None:
+    """A box becomes an array whose rows have so many ``lines``, in one chunk. ``joins``: dimension
+    2 becomes the rest of dimension 1."""
+    box.base, box.first_tile = stored.first_line, 0
     box.sizes[0], box.sizes[1], box.sizes[2] = lines, stored.shape[1], stored.shape[2]
     for dimension in range(DIMENSIONS):
         box.grid[dimension] = tiles.grid[dimension]
-    box.chunks = 1
+    box.chunks, box.chunked, box.chunk, box.chunk_tiles = 1, 0, 0, 0
     if joins:
         box.sizes[1] *= box.sizes[2]
         box.grid[1] *= box.grid[2]
         box.sizes[2] = box.grid[2] = 1
-    return box
+    box.strides[0], box.strides[1], box.strides[2] = 1, lines, lines * box.sizes[1]
+
+
+@compiled_inner
+def set_part(box: Record, cells: np.ndarray, lines: int, stored: Record, tiles: Record) -> None:
+    """A box becomes a part of an array whose rows have so many ``lines``, in one chunk: int64
+    [dimensions, first and, without, last], of dimension 0 lines. It begins with a tile in each
+    dimension."""
+    elements = LINE_BYTES >> stored.element
+    strides = (1, lines, lines * stored.shape[1])
+    box.base, box.first_tile = stored.first_line, 0
+    box.chunks, box.chunked, box.chunk, box.chunk_tiles = 1, 0, 0, 0
+    for dimension in range(DIMENSIONS):
+        first, size = cells[dimension, 0], cells[dimension, 1] - cells[dimension, 0]
+        unit = elements if dimension == 0 else 1
+        box.base += first * strides[dimension]
+        box.sizes[dimension], box.strides[dimension] = size, strides[dimension]
+        box.first_tile += first * unit // tiles.tile[dimension] * tiles.strides[dimension]
+        box.grid[dimension] = -(-size * unit // tiles.tile[dimension])
 
 
 @compiled_inner

@@ -13,7 +13,7 @@ import numpy as np
 from gnarl.hw.sram_compute.config import LAYOUTS, LINE_BYTES
 from gnarl.hw.sram_compute.isa import DIMENSIONS, Opcode
 from gnarl.hw.sram_compute.wide_lines import are_wide
-from gnarl.sw.compiler.sram_compute.lower.chunks import boxed, cut, goes_on
+from gnarl.sw.compiler.sram_compute.lower.chunks import cut, goes_on, set_part, set_whole
 from gnarl.sw.compiler.sram_compute.lower.columns import column
 from gnarl.sw.compiler.sram_compute.lower.command_times import transfer_cycles
 from gnarl.sw.compiler.sram_compute.lower.commands import MOST_ROWS, append
@@ -21,6 +21,12 @@ from gnarl.sw.compiler.sram_compute.lower.movement import everywhere
 from gnarl.sw.compiler.sram_compute.lower.parts import lines_of, margins_of, whole_of
 from gnarl.sw.compiler.sram_compute.lower.records import Record, Records
 from gnarl.sw.program.jit import compiled_inner
+
+PARTS = 2 * DIMENSIONS
+"""Around some cells: before them and behind them in each dimension."""
+
+_PART = 8
+"""Cycles between two parts of an array that are loaded one after the other, and commands of it."""
 
 _SPILLED = LAYOUTS - 1
 """The entry of the layout override table that spilled values have; arrays share the others."""
@@ -36,9 +42,18 @@ _OF_LAYOUT, _ROW, _ROWS, _HOLLOW, _BEFORE, _AFTER = (
 )
 """Also of ``STORE``, whose ``is_signed`` is always 0."""
 
-_NUMBER, _ELEMENT, _BASE, _SIZES, _LINE_STRIDES, _TILE, _TILE_STRIDES = (
+_NUMBER, _ELEMENT, _BASE, _SIZES, _LINE_STRIDES, _TILE, _FIRST_TILE, _TILE_STRIDES = (
     column(Opcode.LAYOUT, name)
-    for name in ("layout", "element", "base", "sizes", "line_strides", "tile", "tile_strides")
+    for name in (
+        "layout",
+        "element",
+        "base",
+        "sizes",
+        "line_strides",
+        "tile",
+        "first_tile",
+        "tile_strides",
+    )
 )
 _CHUNKED, _CHUNK, _CHUNK_LINES, _CHUNK_TILES = (
     column(Opcode.LAYOUT, name) for name in ("chunked", "chunk", "chunk_lines", "chunk_tiles")
@@ -75,7 +90,8 @@ class State(NamedTuple):
     in ``uses`` at ``next_use`` and on, before ``end_uses``.
 
     ``stored``: ``STORED`` [n]; ``holes``: of arrays among them, as of ``holes_of``; ``owners``: of
-    slots the value, -1 for none. ``rows``: of commands.
+    slots the value, -1 for none. ``rows``: of commands. ``boxes``: ``BOX`` [parts around cells, and
+    a whole array], of the transfer that is looked at.
     """
 
     values: Records
@@ -87,6 +103,7 @@ class State(NamedTuple):
     tally: Record
     bank: Record
     tiles: Record
+    boxes: Records
 
 
 @compiled_inner
@@ -236,43 +253,22 @@ def transfer(
     has_margins = cells[1, 1] - cells[1, 0] < stored.shape[1]
     has_margins |= cells[2, 1] - cells[2, 0] < stored.shape[2]
     key = 2 * number + (joins and has_margins)  # margins are of dimensions as the array has them
-    box = boxed(_row_lines(stored), stored, tiles, joins and not has_margins)
+    box = state.boxes[PARTS]
+    set_whole(box, _row_lines(stored), stored, tiles, joins and not has_margins)
     cut(box, stored.element, tiles, state.tally.clock.arrays)
-    if bank.entries[entry] != key:
-        bank.entries[entry] = key
-        at = append(rows, state.tally, _LAYOUT, 0)
-        rows[at, _NUMBER], rows[at, _ELEMENT] = entry, stored.element
-        rows[at, _BASE] = stored.first_line
-        strides = (1, box.sizes[0], box.sizes[0] * box.sizes[1])
-        rows[at, _LINE_STRIDES], rows[at, _LINE_STRIDES + 1] = strides[1], strides[2]
-        for dimension in range(DIMENSIONS):
-            rows[at, _SIZES + dimension] = box.sizes[dimension]
-            while 1 << rows[at, _TILE + dimension] < tiles.tile[dimension]:
-                rows[at, _TILE + dimension] += 1
-        for dimension in (1, 2):
-            # What is no stride need not fit: that of the only tile may be the number of all tiles.
-            if box.grid[dimension] > 1:
-                rows[at, _TILE_STRIDES - 1 + dimension] = tiles.strides[dimension]
-        rows[at, _CHUNKED], rows[at, _CHUNK] = box.chunked, box.chunk
-        rows[at, _CHUNK_LINES] = box.chunk * strides[box.chunked]
-        rows[at, _CHUNK_TILES] = box.chunk_tiles
-    wide = _are_wide(state.tally.clock.channels, box, stored, tiles)
+    wide = _are_wide(state.tally.clock.channels, box, tiles)
     all_lines = box.sizes[0] * box.sizes[1] * box.sizes[2]
     lines = lines_of(cells, stored)
     if hollow:
         lines = all_lines - _left_out(cells, stored, state.tally.clock.channels if wide else 1)
-    cycles = transfer_cycles(
-        state.tally.clock,
-        opcode,
-        lines,
-        value.rows,
-        stored.element,
-        tiles.tile[0],
-        box.chunks,
-        wide,
-    )
+    cycles = _cycles(state, opcode, lines, value, stored, box)
     if opcode == STORE or hollow:
         cycles += (all_lines - lines) // (state.tally.clock.channels if wide else 1)
+    if hollow and _load_around(state, entry, value, stored, cells, cycles):
+        return
+    if bank.entries[entry] != key:
+        bank.entries[entry] = key
+        _append_layout(state, entry, stored, box)
     at = append(rows, state.tally, opcode, cycles)
     rows[at, _OF_LAYOUT], rows[at, _ROW], rows[at, _ROWS] = entry, value.row, value.rows
     if opcode == STORE or hollow:
@@ -281,6 +277,110 @@ def transfer(
             rows[at, _BEFORE + dimension], rows[at, _AFTER + dimension] = before, after
     if hollow:
         rows[at, _HOLLOW] = 1
+
+
+@compiled_inner
+def _load_around(
+    state: State,
+    entry: int,
+    value: Record,
+    stored: Record,
+    cells: np.ndarray,
+    cycles: int,
+) -> bool:
+    """Loads what lies around cells as parts of whole tiles, with some of the cells, one after the
+    other, if that takes less than so many ``cycles``: passing over a line takes one."""
+    lines, tiles = _row_lines(stored), state.tiles
+    parts = _around(cells, lines, stored, tiles, state.tally.clock.channels)
+    spent = 0
+    for number in range(len(parts)):
+        if _are_some(parts[number]):
+            box = state.boxes[number]
+            set_part(box, parts[number], lines, stored, tiles)
+            cut(box, stored.element, tiles, state.tally.clock.arrays)
+            size = box.sizes[0] * box.sizes[1] * box.sizes[2]
+            spent += _cycles(state, LOAD, size, value, stored, box) + _PART
+    if spent >= cycles:
+        return False
+    state.bank.entries[entry] = -1
+    for number in range(len(parts)):
+        if _are_some(parts[number]):
+            box = state.boxes[number]
+            _append_layout(state, entry, stored, box)
+            size = box.sizes[0] * box.sizes[1] * box.sizes[2]
+            spent = _cycles(state, LOAD, size, value, stored, box)
+            at = append(state.rows, state.tally, LOAD, spent)
+            row = state.rows[at]
+            row[_OF_LAYOUT], row[_ROW], row[_ROWS] = entry, value.row, value.rows
+    return True
+
+
+@compiled_inner
+def _are_some(cells: np.ndarray) -> bool:
+    found = True
+    for dimension in range(DIMENSIONS):
+        found &= cells[dimension, 0] < cells[dimension, 1]
+    return found
+
+
+@compiled_inner
+def _around(
+    cells: np.ndarray, lines: int, stored: Record, tiles: Record, channels: int
+) -> np.ndarray:
+    """Parts of an array, whose rows have so many ``lines``, that have all but some of the cells:
+    those before them in each dimension, and those behind, from the beginning of a tile on; int64
+    [parts, dimensions, first and, without, last], of dimension 0 lines."""
+    elements = LINE_BYTES >> stored.element
+    found = np.zeros((PARTS, DIMENSIONS, 2), np.int64)
+    for dimension in range(DIMENSIONS):
+        size, unit = stored.shape[dimension], tiles.tile[dimension]
+        first, last = cells[dimension, 0], cells[dimension, 1]
+        if dimension == 0:
+            unit = max(1, unit // elements)
+            first = -(-first // elements)
+            last = lines if last >= size else last // elements
+            size = lines
+            if lines % channels == 0:
+                unit = max(unit, channels)
+                first = -(-first // channels) * channels
+        for part in range(PARTS):
+            found[part, dimension, 1] = size
+        found[2 * dimension, dimension, 1] = first
+        found[2 * dimension + 1, dimension, 0] = last // unit * unit if last < size else size
+    return found
+
+
+@compiled_inner
+def _cycles(
+    state: State, opcode: int, lines: int, value: Record, stored: Record, box: Record
+) -> int:
+    """About how many a transfer of ``lines`` takes."""
+    clock, tiles = state.tally.clock, state.tiles
+    wide = _are_wide(clock.channels, box, tiles)
+    return transfer_cycles(
+        clock, opcode, lines, value.rows, stored.element, tiles.tile[0], box.chunks, wide
+    )
+
+
+@compiled_inner
+def _append_layout(state: State, entry: int, stored: Record, box: Record) -> None:
+    rows, tiles = state.rows, state.tiles
+    at = append(rows, state.tally, _LAYOUT, 0)
+    row = rows[at]
+    row[_NUMBER], row[_ELEMENT] = entry, stored.element
+    row[_BASE], row[_FIRST_TILE] = box.base, box.first_tile
+    row[_LINE_STRIDES], row[_LINE_STRIDES + 1] = box.strides[1], box.strides[2]
+    for dimension in range(DIMENSIONS):
+        row[_SIZES + dimension] = box.sizes[dimension]
+        while 1 << row[_TILE + dimension] < tiles.tile[dimension]:
+            row[_TILE + dimension] += 1
+    for dimension in (1, 2):
+        # What is no stride need not fit: that of the only tile may be the number of all tiles.
+        if box.grid[dimension] > 1:
+            row[_TILE_STRIDES - 1 + dimension] = tiles.strides[dimension]
+    row[_CHUNKED], row[_CHUNK] = box.chunked, box.chunk
+    row[_CHUNK_LINES] = box.chunk * box.strides[box.chunked]
+    row[_CHUNK_TILES] = box.chunk_tiles
 
 
 @compiled_inner
@@ -298,27 +398,25 @@ _wide = compiled_inner(are_wide)
 
 
 @compiled_inner
-def _are_wide(channels: int, box: Record, stored: Record, tiles: Record) -> bool:
+def _are_wide(channels: int, box: Record, tiles: Record) -> bool:
     """Whether lines of all channels are moved at once, as the ``LAYOUT`` of the box has them."""
     if channels == 1:
         return False
-    strides = (1, box.sizes[0], box.sizes[0] * box.sizes[1])
-    extent, numbers = 0, box.chunk_tiles
+    extent, numbers = 0, box.chunk_tiles | box.first_tile
     while 1 << extent < tiles.tile[0]:
         extent += 1
     for dimension in (1, 2):
         if box.grid[dimension] > 1:
             numbers |= tiles.strides[dimension]
-    chunk_lines = box.chunk * strides[box.chunked]
     return bool(
         _wide(
             channels,
-            stored.first_line,
+            box.base,
             box.sizes[0],
-            strides[1] | strides[2],
+            box.strides[1] | box.strides[2],
             box.chunked,
             box.chunk,
-            chunk_lines,
+            box.chunk * box.strides[box.chunked],
             extent,
             numbers,
         )
