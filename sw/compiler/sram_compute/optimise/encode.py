@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from gnarl.sw.compiler.sram_compute.optimise.alike import constant_key
 from gnarl.sw.compiler.sram_compute.optimise.extract import Chosen
 from gnarl.sw.compiler.sram_compute.tdfg.affine import Affine, Interval, interval
 from gnarl.sw.compiler.sram_compute.tdfg.graph import (
@@ -59,8 +60,8 @@ class Encoding:
                         lower, upper = self._bound(kept.lower), self._bound(kept.upper)
                         term = f"(S {term} {dimension} {lower} {upper})"
                 return term
-            case Const(value, type):
-                key = f"{value}|{type}"
+            case Const():
+                key = constant_key(node)
                 self._consts[key] = node
                 return f'(Const "{key}")'
             case Move(operand, dimension, distance):

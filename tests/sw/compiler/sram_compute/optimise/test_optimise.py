@@ -82,6 +82,30 @@ def test_gathers_that_are_alike_are_optimised_once():
     assert [list(arrays_of(region.graph)) for region in regions(better)] == [["a", "p"], ["b", "q"]]
 
 
+def test_statements_that_differ_in_numbers_are_optimised_once(monkeypatch: pytest.MonkeyPatch):
+    """Not those in which numbers are equal where those of others differ."""
+    seen: list[Graph] = []
+
+    def counted(graph: Graph, **options: Any) -> Any:
+        seen.append(graph)
+        return optimise(graph, **options)
+
+    monkeypatch.setattr("gnarl.sw.compiler.sram_compute.optimise.saturate.optimise", counted)
+    numbers = [(3, 5), (5, 3), (-1, 0), (7, 7), (9, 9), (2, 4)]
+    arrays = ", ".join(f"b{at}: int32[n]" for at in range(len(numbers)))
+    nest = nest_of(
+        f"a: int32[n], {arrays}",
+        "\n".join(
+            f"for i in range(1, n - 1):\n    b{at}[i] = "
+            f"a[i] * {one} + a[i - 1] * {one} + a[i + 1] * {two}"
+            for at, (one, two) in enumerate(numbers)
+        ),
+    )
+    better = optimise_plan(plan(nest), reassociate=False)
+    assert len(seen) == 2
+    require_golden(nest, better, {"a": np.arange(-20, 20, dtype=np.int32)})
+
+
 def test_a_sum_takes_as_many_rounds_as_lines_of_bitlines_have():
     move, add, line = (
         node_cost(kind, function, INT32)
