@@ -9,12 +9,13 @@ most cycles go to, main memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.cost.alike import cost_form
 from gnarl.sw.compiler.sram_compute.cost.cheapest import Cost, Run, cheapest
 from gnarl.sw.compiler.sram_compute.cost.core import part_cycles
 from gnarl.sw.compiler.sram_compute.cost.near import near_cycles
@@ -39,8 +40,9 @@ _MOST_LOOPS = 512
 """``NEAR`` commands of a part: those of more take the host too long to find out."""
 
 
-_MOST_WHOLE = 32
-"""Statements of a nest that is looked at as a whole: the core's compiler takes long for more."""
+_MOST_WHOLE = 16
+"""Statements that are looked at as a whole where each may be a part: the core's compiler takes long
+for more. On the core neighbours become one part in any case."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,9 @@ class _Costs:
         self._in_memory = in_memory
         self._codes = codes
         self._made = cache(self._new_made)
-        self._near: dict[tuple[int, int], NearCode] = {}
+        self._near = cache(self._new_near)
+        # Of statements that are alike, up to which limit cycles were counted, and how many.
+        self._alike: dict[tuple[str, Hashable], tuple[int, int]] = {}
         self._least: dict[tuple[int, int], int] = {}
         self._refused: dict[tuple[int, int], str] = {}
         self.seen: list[Seen] = []
@@ -203,28 +207,45 @@ class _Costs:
 
     def near(self, first: int, end: int) -> int | None:
         """Cycles near memory, as far as the engines before take no fewer."""
-        fat, config = self._job.fat, self._job.config
-        nest, binding = self._nest(first, end), self._job.binding
-        try:
-            code = near_code(
-                nest,
-                binding,
-                config,
-                reassociate=fat.reassociate,
-                zeros=self._zeros(first),
-                most_loops=_MOST_LOOPS,
-            )
-        except (WorkloadError, CapacityError) as refusal:
-            self.seen.append(Seen(first, end, f"not near memory: {refusal}"))
-            return None
-        self._near[first, end] = code
-        lines = dict.fromkeys(nest.arrays, 0)
-        limit = self._limit(first, end)
-        cycles = near_cycles(code.commands(lines), config, limit)
+        limit, form = self._limit(first, end), self._form(first, end)
+        cycles = self._of_alike("near", form, limit)
+        if cycles is None:
+            try:
+                code = self._near(first, end)
+            except (WorkloadError, CapacityError) as refusal:
+                self.seen.append(Seen(first, end, f"not near memory: {refusal}"))
+                return None
+            lines = dict.fromkeys(self._job.fat.nest.arrays, 0)
+            cycles = near_cycles(code.commands(lines), self._job.config, limit)
+            self._alike["near", form] = limit, cycles
         return self._found("near", first, end, limit, cycles)
 
+    def _new_near(self, first: int, end: int) -> NearCode:
+        job = self._job
+        return near_code(
+            self._nest(first, end),
+            job.binding,
+            job.config,
+            reassociate=job.fat.reassociate,
+            zeros=self._zeros(first),
+            most_loops=_MOST_LOOPS,
+        )
+
     def core(self, first: int, end: int) -> int | None:
-        """Cycles on the core, as far as the engines before take no fewer."""
+        """Cycles on the core, as far as the engines before take no fewer, of not too many
+        statements at once, if they may be parts."""
+        if self._is_divisible and end - first > _MOST_WHOLE:
+            return None
+        limit, form = self._limit(first, end), self._form(first, end)
+        cycles = self._of_alike("core", form, limit)
+        if cycles is None:
+            cycles = self._core(first, end, limit)
+            if cycles is None:
+                return None
+            self._alike["core", form] = limit, cycles
+        return self._found("core", first, end, limit, cycles)
+
+    def _core(self, first: int, end: int, limit: int) -> int | None:
         fat, config, binding = self._job.fat, self._job.config, self._job.binding
         nest, arrays = self._nest(first, end), binding.arrays
         types = [fat.nest.arrays[name].type for name in arrays]
@@ -240,11 +261,21 @@ class _Costs:
         except (WorkloadError, CapacityError) as refusal:
             self.seen.append(Seen(first, end, f"not on the core: {refusal}"))
             return None
-        limit = self._limit(first, end)
         memory = core_memory(arrays, lines, self._nest(0, first).results)
         cycles = part_cycles(code.instructions, config, limit, memory)
         self.by_data |= memory.decides
-        return self._found("core", first, end, limit, cycles)
+        return cycles
+
+    def _form(self, first: int, end: int) -> Hashable:
+        form = cost_form(self._nest(first, end), self._job.binding, self._zeros(first))
+        return (first, end) if form is None else form
+
+    def _of_alike(self, engine: str, form: Hashable, limit: int) -> int | None:
+        """Cycles of statements alike that are known, or some number above ``limit``."""
+        if (engine, form) not in self._alike:
+            return None
+        counted, cycles = self._alike[engine, form]
+        return cycles if cycles <= counted or limit <= counted else None
 
     def _limit(self, first: int, end: int) -> int:
         return min(MOST_CYCLES, self._least.get((first, end), MOST_CYCLES))
@@ -266,7 +297,7 @@ class _Costs:
         """The part of a run, with its commands."""
         if run.engine == "memory":
             return self._made(run.first, run.end)
-        code = self._near[run.first, run.end] if run.engine == "near" else None
+        code = self._near(run.first, run.end) if run.engine == "near" else None
         return elsewhere(self._nest(run.first, run.end), self._refusal(run.first, run.end)), code
 
     def _refusal(self, first: int, end: int) -> str:

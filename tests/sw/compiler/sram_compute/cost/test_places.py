@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,7 @@ from gnarl.sw.runtime.report.stages import quiet
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.loops.c.source import read_source
+from gnarl.sw.workloads.loops.ir.binding import bind
 from gnarl.sw.workloads.loops.sources import file_workload
 from gnarl.sw.workloads.loops.workload import LoopWorkload
 from tests.support.nests.conditional_nests import SOURCES, conditional
@@ -374,14 +376,60 @@ def test_what_is_over_the_limit_as_a_whole_is_looked_at_statement_by_statement(
     assert first.endswith("statement 0: memory") and second.endswith("statement 1: near")
 
 
-@pytest.mark.parametrize("count", [32, 33])
+ALIKE = """
+void f(int n, const float x[n], const float y[n], float a[n], float b[n], float c[n], float d[n],
+       int e[n], int g[n], int p[n]) {
+  for (int i = 0; i < n; i++) a[i] = x[i] * 3.5f + y[i];
+  for (int i = 0; i < n; i++) b[i] = a[i] * 9.5f + x[i];
+  for (int i = 0; i < n; i++) c[i] = a[i] * 1.0f + x[i];
+  for (int i = 0; i < n; i++) d[i] = b[i] * b[i] + 7.0f;
+  for (int i = 0; i < n; i++) d[i] += c[i] * 5.25f;
+  for (int i = 0; i < n; i++) e[i] = g[i] + 3;
+  for (int i = 0; i < n; i++) g[i] = e[i] + 4;
+  for (int i = 0; i < n; i++) if (e[i] > 5) g[i] = p[i];
+  for (int i = 0; i < n; i++) if (g[i] > 5) e[i] = p[i];
+  for (int i = 0; i < n; i++) e[i] = g[p[i]];
+  for (int i = 1; i < n; i++) e[i] = e[i - 1] + g[i];
+}
+"""
+
+
+@pytest.mark.parametrize("n", [20, pytest.param(300, marks=pytest.mark.slow)])
+def test_statements_that_are_alike_cost_the_same(
+    n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As when each is looked at for itself, but for where arrays lie."""
+    nest = read_source(ALIKE, "alike.c")
+    given = {name: np.arange(n, dtype=each.type.dtype) for name, each in nest.arrays.items()}
+    looked = []
+    forms = places.cost_form
+    for form in (forms, lambda *_: None):
+        monkeypatch.setattr(places, "cost_form", form)
+        texts: list[str] = []
+        trace = Trace(write=lambda name, found: texts.append(found["txt"]), only=["place"])  # noqa: B023
+        lowered(LoopWorkload("f", nest, given), B4.config, trace)
+        looked.append(texts[0].splitlines())
+    for one, other in zip(*looked, strict=True):
+        numbers = [
+            [int(each) for each in re.findall(r" (\d+) cycles", text)] for text in (one, other)
+        ]
+        assert numbers[0] == pytest.approx(numbers[1], rel=0.03)
+        assert re.sub(r"\d+ cycles", "", one) == re.sub(r"\d+ cycles", "", other)
+    body = nest.body
+    alone = [replace(nest, body=(each,)) for each in body]
+    same = [forms(each, bind(nest, given), ()) for each in alone]
+    assert same[0] == same[1] and same[0] != same[2] and same[3] != same[4]
+    assert same[5] != same[6] and same[7] is None and same[9] is None
+
+
+@pytest.mark.parametrize("count", [16, 17])
 def test_long_nests_are_not_looked_at_as_a_whole(count: int, tmp_path: Path):
     path = tmp_path / "long.c"
     body = "  for (int i = 0; i < n; i++) a[i] += 1;\n" * count
     path.write_text(f"void many(int n, int a[n]) {{\n{body}}}\n")
     nest = file_workload(str(path), {}).nest
     found = [*places._segments(nest, [])]
-    assert ((0, count) in found) == (count == 32)
+    assert ((0, count) in found) == (count == 16)
 
 
 @pytest.mark.parametrize(
