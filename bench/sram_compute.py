@@ -12,6 +12,7 @@ from bench.lib.command import Benchmark
 from bench.sram_compute_parts import (
     bitlines,
     breakdown,
+    c_kernels,
     cycles,
     energy,
     lowering,
@@ -41,6 +42,7 @@ PARTS = {
     "tiles_at_size": tiles_at_size,
     "pointnet": pointnet,
     "lowering": lowering,
+    "c_kernels": c_kernels,
     "simulation": simulation,
 }
 
@@ -61,6 +63,7 @@ main = Benchmark("sram_compute", PARTS, page.PAGE).command(
     tiles_at_size  cycles in every tile at the paper's size, by the compiler's estimate
     pointnet    PointNet++'s classifiers by stage and place, on the model
     lowering    host time of lowering at the sizes of the paper's table 3
+    c_kernels   small kernels in C: which places take them, with gcc's bits, on the model
     simulation  building the RTL's simulator, and its cycles a second
     page        no measurement: writes build/bench into docs/results/sram_compute.md and README.md
 

@@ -6,6 +6,7 @@ from bench.lib.pages import Headline, Intro, Page
 from bench.sram_compute_parts import (
     bitlines,
     breakdown,
+    c_kernels,
     cycles,
     energy,
     lowering,
@@ -170,6 +171,16 @@ INTROS = {
         "each region is lowered each time that it runs. Of each loop in order "
         f"the first {lowering.ITERATIONS} iterations are lowered, which for the stencils is all (a "
         "step there and back is two of the paper's).",
+    ),
+    "c_kernels": Intro(
+        "Kernels in C",
+        f"{len(c_kernels.NAMES)} small kernels of image processing, linear algebra, statistics, "
+        "machine learning, cryptography and databases (`bench/sram_compute_parts/c_kernels.c`), "
+        f"each as a whole in memory, near it, on the core of `{c_kernels.CONFIG}`, and where "
+        "`--place auto` has it, with sums in the source's order; cycles of the model. *Bit-exact*: "
+        "what ran has the bits of `gcc -O0 -ffp-contract=off -fsingle-precision-constant`, of "
+        "small integers and of any. In memory, loops run in order where nothing else is right, "
+        "element by element if need be. Empty: that place refuses the kernel.",
     ),
     "simulation": Intro(
         "Simulation",

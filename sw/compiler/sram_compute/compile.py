@@ -17,6 +17,7 @@ from gnarl.sw.compiler.sram_compute.optimise.saturate import optimise_plan
 from gnarl.sw.compiler.sram_compute.placement import Part, elsewhere, planned
 from gnarl.sw.compiler.sram_compute.places import ENGINES
 from gnarl.sw.compiler.sram_compute.sections import fat_file
+from gnarl.sw.compiler.sram_compute.tdfg.in_arrays import rewritten
 from gnarl.sw.compiler.sram_compute.tdfg.plan import Step, regions
 from gnarl.sw.compiler.sram_compute.tdfg.text import dot, text
 from gnarl.sw.program.program import Program
@@ -33,7 +34,7 @@ PLAN: Pass[FatProgram, GraphOptions] = Pass(
     "plan",
     "regions of loop nests as tensor dataflow graphs",
     lambda fat, options: _texts(_steps(fat.parts)),
-    run=lambda fat, options: replace(fat, parts=planned(fat.nest, reassociate=fat.reassociate)),
+    run=lambda fat, options: _planned(fat),
 )
 
 OPTIMISE: Pass[FatProgram, GraphOptions] = Pass(
@@ -105,6 +106,25 @@ def _with_graphs(fat: FatProgram, config: SramConfig, trace: Trace, optimise: bo
         fat = run_passes((PLAN,), fat, options, trace)
     require_places(fat, config)
     return run_passes((OPTIMISE,), fat, options, trace)
+
+
+def _planned(fat: FatProgram) -> FatProgram:
+    """Where only memory may run a nest, loops run in order and locals are in arrays, if that is
+    what it takes; else such statements are for others."""
+    reassociate, serial = fat.reassociate, fat.engine == "memory"
+    found = replace(fat, parts=planned(fat.nest, reassociate=reassociate, serial=serial))
+    if not serial or not _is_refused(found):
+        return found
+    for nest in rewritten(fat.nest):
+        parts = planned(nest, reassociate=reassociate, serial=True)
+        other = replace(fat, nest=nest, parts=parts)
+        if not _is_refused(other):
+            return other
+    return found
+
+
+def _is_refused(fat: FatProgram) -> bool:
+    return any(part.refusal is not None for part in fat.parts)
 
 
 def _optimised(fat: FatProgram) -> FatProgram:

@@ -223,7 +223,11 @@ class Specialiser:
     def _new_generator(self, part: Part, at: int) -> CodeGenerator:
         """A generator for one of the part's plans, on the arrays that it uses."""
         nest, steps = with_used_arrays(part.nest), part.plans[at]
-        return CodeGenerator(nest, steps, self.config, arrays_first=self._arrays_first)
+        inside = {id(each) for each in part.nest.body}
+        others = tuple(each for each in self.nest.body if id(each) not in inside)
+        elsewhere = with_used_arrays(replace(self.nest, body=others)).arrays
+        own = {*nest.arrays} & {*self.nest.temporaries} - {*elsewhere}
+        return CodeGenerator(nest, steps, self.config, arrays_first=self._arrays_first, own=own)
 
     def _new_slab_generator(self, part: Part, at: int) -> SlabCodeGenerator:
         return SlabCodeGenerator(with_used_arrays(part.nest), part.plans[at], self.config)

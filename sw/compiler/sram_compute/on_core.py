@@ -10,6 +10,7 @@ from gnarl.hw.lib.encoding.execute_isa import Instruction
 from gnarl.hw.lib.errors import CapacityError
 from gnarl.hw.lib.lines.line_size import LINE_WORDS
 from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.nests.as_words import as_words, words_of
 from gnarl.sw.compiler.nests.coupled.pipeline import couple
 from gnarl.sw.compiler.nests.execute.assemble import ProgramWordsError
 from gnarl.sw.compiler.nests.lane_sums import summed_loops
@@ -94,13 +95,10 @@ def core_code(
         config.latency + config.line_cycles,
         config.memory_words,
     )
-    shapes = {
-        name: (*array.shape[:-1], -(-array.shape[-1] // LINE_WORDS) * LINE_WORDS)
-        for name, array in binding.arrays.items()
-        if array.ndim > 1
-    }
-    scalars = {name: value.item() for name, value in binding.scalars.items()}
-    module = to_scf(nest, binding.sizes, shapes, scalars)
+    words = words_of(binding)
+    shapes = {name: _lines_of(array.shape) for name, array in words.arrays.items()}
+    scalars = {name: value.item() for name, value in words.scalars.items()}
+    module = to_scf(as_words(nest), words.sizes, shapes, scalars)
     bases = {name: line * LINE_WORDS for name, line in lines.items()}
     try:
         by_step, _, instructions = couple(module, core, zeros, bases, reassociate=reassociate)
@@ -112,3 +110,10 @@ def core_code(
     loops = summed_loops(by_step["vectorize"])
     order = sum_by_lanes(nest, binding.sizes, loops, config.core_lanes)
     return CoreCode(instructions, order)
+
+
+def _lines_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of an array of several dimensions in memory, where rows are whole lines."""
+    if len(shape) < 2:
+        return shape
+    return (*shape[:-1], -(-shape[-1] // LINE_WORDS) * LINE_WORDS)

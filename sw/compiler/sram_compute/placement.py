@@ -7,16 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from gnarl.sw.compiler.sram_compute.tdfg.plan import Step, plan, refusals
-from gnarl.sw.workloads.loops.ir.nest import (
-    Array,
-    Assign,
-    AugmentedStore,
-    Load,
-    Nest,
-    Statement,
-    Store,
-    Variable,
-)
+from gnarl.sw.compiler.sram_compute.tdfg.shared_locals import assigned_and_used, sharing_locals
+from gnarl.sw.workloads.loops.ir.nest import Array, AugmentedStore, Load, Nest, Store
 from gnarl.sw.workloads.loops.ir.parts import nodes
 
 
@@ -59,14 +51,18 @@ def with_used_arrays(nest: Nest) -> Nest:
     return replace(nest, parameters=tuple(kept))
 
 
-def planned(nest: Nest, *, reassociate: bool) -> tuple[Part, ...]:
-    """A part for each statement of a nest's body. O(statements x depth)."""
+def planned(nest: Nest, *, reassociate: bool, serial: bool = False) -> tuple[Part, ...]:
+    """A part for each statement of a nest's body; of statements that share locals, the last has
+    what memory does for all. ``serial``: as ``plan`` has it. O(statements x depth)."""
     parts = []
-    for statement in nest.body:
-        part = replace(nest, body=(statement,))
-        steps = plan(part, reassociate=reassociate, streams=False)
+    for group in sharing_locals(nest.body):
+        own = replace(nest, body=group)
+        steps = plan(own, reassociate=reassociate, streams=False, serial=serial)
         refused = refusals(steps)
-        parts.append(Part(part, steps, refused[0].reason if refused else None))
+        reason = refused[0].reason if refused else None
+        for number, statement in enumerate(group, 1):
+            done = steps if number == len(group) else ()
+            parts.append(Part(replace(nest, body=(statement,)), done, reason))
     return tuple(parts)
 
 
@@ -99,17 +95,10 @@ def several(refusals: Iterable[str]) -> str:
 
 def share_locals(nests: Iterable[Nest]) -> bool:
     """Whether one may read what another one has assigned."""
-    names = [_locals(nest.body) for nest in nests]
+    names = [assigned_and_used(nest.body) for nest in nests]
     return any(
         assigned & mentioned
         for number, (assigned, _) in enumerate(names)
         for other, (_, mentioned) in enumerate(names)
         if other != number
     )
-
-
-def _locals(body: tuple[Statement, ...]) -> tuple[set[str], set[str]]:
-    """Names that are assigned, and all that are mentioned."""
-    found = [*nodes(body)]
-    assigned = {each.name for each in found if isinstance(each, Assign)}
-    return assigned, assigned | {each.name for each in found if isinstance(each, Variable)}

@@ -97,7 +97,7 @@ void tables(int n, const uint8_t a[n], uint8_t b[n], int c[n]) {
   for (int i = 0; i < n; i++) c[i] += count[i % 4];
 }
 """,
-    "",
+    "core auto",
 )
 _kernel(
     "helpers",
@@ -151,7 +151,7 @@ void sized(size_t n, const byte *a, char *b, int *c) {
   for (size_t i = n; i > 0; i--) b[i - 1] = (char)(b[i - 1] / 3);
 }
 """,
-    "",
+    "memory core auto",
 )
 _kernel(
     "called",
@@ -172,7 +172,7 @@ void called(int n, float a[n], float b[n]) {
   for (int k = 0; k < n; k++) { int t2 = k + 120, i[2]; i[0] = t2; b[k] *= i[0]; }
 }
 """,
-    "core auto",
+    "memory core auto",
 )
 
 _kernel(
@@ -236,7 +236,7 @@ void bytes(int n, int m, int p, const int8_t a[n][p], const int8_t b[p][m], int8
     }
 }
 """,
-    "memory auto",
+    "memory core auto",
 )
 
 _kernel(
@@ -261,7 +261,7 @@ void in_order(int n, const int a[n], int b[n], int c[n], float s[1], const float
   for (int i = n - 1; i > 0; i--) { c[i] = a[i - 1]; c[i - 1] = a[i]; }
 }
 """,
-    "core auto",
+    "memory core auto",
 )
 _kernel(
     "extremes",
@@ -276,7 +276,7 @@ void extremes(int n, int m, const int a[n], const int8_t b[n], const int c[n][m]
     d[0][j] = d[0][j] > c[k][j] ? c[k][j] : d[0][j];
 }
 """,
-    "memory auto",
+    "memory core auto",
 )
 
 _kernel(
@@ -290,7 +290,7 @@ void bits(int n, unsigned w, const int a[n], const int b[n], int c[n], const uns
   for (int i = 0; i < n; i++) r[0] += (a[i] & 7) == 3 | b[i] > 0;
 }
 """,
-    "memory auto",
+    "memory near core auto",
 )
 _kernel(
     "words",
@@ -301,7 +301,7 @@ void words(int n, const int a[n], const int b[n], int c[n], int d[n]) {
   for (int i = 0; i < n; i++) if ((a[i] & 1) && (b[i] | 2) > 5) d[i] = i ^ 3;
 }
 """,
-    "near core auto",
+    "memory near core auto",
 )
 _kernel(
     "octets",
@@ -313,5 +313,22 @@ void octets(int n, const uint8_t a[n], const int8_t b[n], uint8_t c[n], int16_t 
   for (int i = 0; i < n; i++) c[i] ^= ~b[i];
 }
 """,
-    "memory auto",
+    "memory core auto",
+)
+_kernel(
+    "elements",
+    """
+#include <stdint.h>
+void elements(int n, const int8_t *a, const unsigned *u, int *least, int *count, unsigned *bits,
+              int *where) {
+  int s = 0, low = 127;
+  for (int i = 0; i < n; i++) if (a[i] > 3) s += a[i]; else if (a[i] < -3) s += 2;
+  for (int i = 0; i < n; i++) if (low > *(a + i)) low = *(a + i);
+  *least = low;
+  *count = s + *count;
+  for (int i = 0; i < n; i++) bits[i] = __builtin_popcount(u[i]) + (u[i] >> (a[i] & 31));
+  for (int i = 0; i < n; i++) where[i] = (i ^ 3) << (n - i & 7);
+}
+""",
+    "memory core auto",
 )

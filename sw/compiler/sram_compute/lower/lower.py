@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
@@ -166,7 +166,7 @@ class CodeGenerator:
     """Lowers one plan, at any sizes, and remembers the commands. Source: Infinity Stream, 4.2.
 
     All arrays of ``nest`` lie in the same tiles; bindings may have others. ``arrays_first``: as
-    ``allocate`` has it.
+    ``allocate`` has it. ``own``: arrays that begin as zeros, and that nobody needs in memory.
     """
 
     def __init__(
@@ -176,8 +176,10 @@ class CodeGenerator:
         config: SramConfig,
         *,
         arrays_first: bool = False,
+        own: Collection[str] = (),
     ) -> None:
         self._arrays_first = arrays_first
+        self._own = own
         self._nest = nest
         self._plan = plan
         self._config = config
@@ -222,7 +224,7 @@ class CodeGenerator:
         self._remembered.cache_clear()
 
     def _prepare(self, schedule: Schedule) -> Prepared:
-        return prepare(self._nest, self._plan, self._config, schedule)
+        return prepare(self._nest, self._plan, self._config, schedule, self._own)
 
     def _generate(self, sizes: _Sizes) -> MemoryCode:
         shapes = [padded(shape[::-1]) for shape in sizes.shapes]
@@ -270,7 +272,7 @@ class CodeGenerator:
     @cached_property
     def _sample(self) -> tuple[Sample, CodeGenerator]:
         found = sampled(self._plan)
-        return found, CodeGenerator(self._nest, found.steps, self._config)
+        return found, CodeGenerator(self._nest, found.steps, self._config, own=self._own)
 
     def _sampled_tile(self, sizes: _Sizes, shapes: list[Shape]) -> Tile | None:
         """The tile by a sample, where loops in order have many iterations."""

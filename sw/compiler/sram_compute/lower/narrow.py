@@ -60,7 +60,7 @@ class Range:
         """How many bits its numbers need, including a sign if some are negative."""
         if self.least >= 0:
             return max(1, self.most.bit_length())
-        return max((-self.least - 1).bit_length(), self.most.bit_length()) + 1
+        return max((-self.least - 1).bit_length(), max(0, self.most).bit_length()) + 1
 
     def __or__(self, other: Range) -> Range:
         return Range(min(self.least, other.least), max(self.most, other.most))

@@ -5,7 +5,7 @@ Source: Infinity Stream, section 3.3: what the compiler leaves to be lowered whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -99,8 +99,10 @@ class Template(NamedTuple):
         int64 [``MAX_WIDTH`` + 1]: the calculation that copies so many rows.
     array_rows
         int64 [arrays]: bits of their elements.
+    is_own
+        bool [arrays]: whether they are in rows alone, and begin as zeros.
     results
-        int64 [n]: arrays that are written.
+        int64 [n]: arrays that are written, and are to be in memory.
     """
 
     bounds: Bounds
@@ -115,6 +117,7 @@ class Template(NamedTuple):
     constants: Records
     copies: np.ndarray
     array_rows: np.ndarray
+    is_own: np.ndarray
     results: np.ndarray
 
 
@@ -140,11 +143,15 @@ class Prepared:
 
 
 def prepare(
-    nest: Nest, plan: tuple[Planned, ...], config: SramConfig, schedule: Schedule
+    nest: Nest,
+    plan: tuple[Planned, ...],
+    config: SramConfig,
+    schedule: Schedule,
+    own: Collection[str] = (),
 ) -> Prepared:
-    """``schedule`` orders the nodes of each region. Raises ``WorkloadError`` for what banks do not
-    compute. O(nodes)."""
-    return _Builder(nest, config, schedule).prepared(plan)
+    """``schedule`` orders the nodes of each region; ``own``: arrays that are in rows alone. Raises
+    ``WorkloadError`` for what banks do not compute. O(nodes)."""
+    return _Builder(nest, config, schedule).prepared(plan, own)
 
 
 class _Builder:
@@ -169,7 +176,7 @@ class _Builder:
         self._scalars: list[tuple[int, str, ScalarType]] = []
         self._finishes: dict[Finish, int] = {}
 
-    def prepared(self, plan: tuple[Planned, ...]) -> Prepared:
+    def prepared(self, plan: tuple[Planned, ...], own: Collection[str]) -> Prepared:
         types = [array.type for array in self._nest.arrays.values()]
         copies = np.full(MAX_WIDTH + 1, -1)
         for bits in sorted({type.bits for type in types}):
@@ -178,6 +185,7 @@ class _Builder:
         self._parts.append(self._begin())
         constants = [(0 if isinstance(of, str) else of, rows) for of, rows in self._constants]
         written = {each.array for region in regions(plan) for each in region.graph.outputs}
+        written -= {*own}
         template = Template(
             self._bounds.bounds(),
             np.array(self._controls, CONTROL),
@@ -191,6 +199,7 @@ class _Builder:
             np.array(constants, CONSTANT),
             copies,
             np.array([type.bits for type in types]),
+            np.array([name in own for name in self._arrays], np.bool_),
             np.array([at for name, at in self._arrays.items() if name in written], np.int64),
         )
         names = tuple(self._bounds.names)

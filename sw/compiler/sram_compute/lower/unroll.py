@@ -102,7 +102,10 @@ def program_steps(
     left = np.zeros(len(template.controls), np.int64)
     current = np.arange(len(shapes))
     for array in range(len(shapes)):
-        new_value(found, template.array_rows[array], -1, array)
+        if template.is_own[array]:
+            new_value(found, template.array_rows[array], 0, -1)
+        else:
+            new_value(found, template.array_rows[array], -1, array)
     constants = _constants(template, bits, found)
     given = np.empty(len(template.nodes), np.int64)
     parts = np.full(len(shapes), -1)
@@ -281,7 +284,8 @@ def _output(region: _Region, array: int, value: int, cells: np.ndarray, shapes: 
         current[array] = value if is_own else copied(template, found, value)
         return
     result = current[array]
-    if found.values[result].array >= 0 or _is_shared(current, array, result):
+    is_own = found.values[result].array < 0 and found.values[result].constant < 0
+    if not is_own or _is_shared(current, array, result):
         result = current[array] = copied(template, found, result)
     move(found, result, value, 1, SHIFTED, 0, 0, cells)
     for other in range(len(region.parts)):

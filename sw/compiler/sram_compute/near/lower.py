@@ -10,6 +10,7 @@ from gnarl.hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
 from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.hw.sram_compute.isa import STRIP, UNITS
 from gnarl.hw.sram_compute.program import Command
+from gnarl.sw.compiler.nests.as_words import as_words, words_of
 from gnarl.sw.compiler.sram_compute.near.copy_schedule import unwritten_lines, with_copies
 from gnarl.sw.compiler.sram_compute.near.expressions import require_word
 from gnarl.sw.compiler.sram_compute.near.lanes import Room, order_by_lanes
@@ -73,6 +74,7 @@ def near_code(
     that there may be. Raises ``WorkloadError`` naming the line that stream engines cannot run, and
     ``CapacityError``.
     """
+    given, nest, binding = nest, as_words(nest), words_of(binding)
     arrays, room = _placed(nest, binding, config)
     numbers: dict[str, float] = dict(binding.sizes)
     numbers |= {name: value.item() for name, value in binding.scalars.items()}
@@ -85,7 +87,7 @@ def near_code(
         computing = [each for group in _groups(nest) for each in statements.commands(group)]
     except NotTensor as refusal:
         raise WorkloadError(str(refusal)) from None
-    order = order_by_lanes(nest, binding.sizes, room.lanes, statements.by_lanes)
+    order = order_by_lanes(given, binding.sizes, room.lanes, statements.by_lanes)
     written = statements.written_first
     loads = {name: unwritten_lines(each, written.get(name)) for name, each in arrays.items()}
     return NearCode(arrays, computing, nest.results, loads, order)

@@ -24,7 +24,7 @@ from gnarl.sw.compiler.sram_compute.tdfg.graph import (
 )
 from gnarl.sw.compiler.sram_compute.tdfg.plan import Region, Repeat, Step
 from gnarl.sw.workloads.loops.ir.nest import COMPARISONS, BinaryOperator, Nest
-from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, ScalarType
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32, INT32, ScalarType
 
 _LARGEST = 1 << 31
 """The bound of affine numbers, below which any of them times a size is in 64 bits."""
@@ -80,7 +80,9 @@ def _check_node(nest: Nest, graph: Graph, number: int) -> None:
         case Tensor() | Stream():
             known = _reads_array(nest, node, len(graph.lattice))
         case Const(value, type) if isinstance(value, str):
-            known = value in nest.scalars and nest.scalars[value].type == type
+            is_size = type == INT32 and value in {size.name for size in nest.sizes}
+            is_scalar = value in nest.scalars and nest.scalars[value].type == type
+            known = is_size or is_scalar
         case Const(value, type) if not isinstance(value, str):
             known = _is_held(value, type)
         case Compute(function, type=type):

@@ -37,7 +37,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Const:
-    """``value`` in all cells: a number, or the name of a scalar parameter."""
+    """``value`` in all cells: a number, or the name of a scalar parameter or a size."""
 
     value: int | float | str
     type: ScalarType

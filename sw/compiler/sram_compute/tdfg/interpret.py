@@ -135,7 +135,8 @@ def _evaluate(
                 return Values(cells, np.zeros(shape, node.type.dtype))
             return Values(cells, _lattice_view(arrays[array], len(box))[_slices(cells)])
         case Const(value, type):
-            constant = scalars[value] if isinstance(value, str) else value
+            numbers = {**names, **scalars}
+            constant = numbers[value] if isinstance(value, str) else value
             return Values(None, np.asarray(constant).astype(type.dtype))
         case Move(operand, dimension, distance):
             return _moved(values[operand], dimension, distance.value(names), graph, names)

@@ -49,10 +49,14 @@ class Iterations:
 
     def __init__(self, nest: Nest, around: Sequence[For], rank: int) -> None:
         self.outer = {size.name for size in nest.sizes}
+        self._around: list[tuple[str, Affine, Affine]] = []
         for loop in around:
-            lower = affine_of(loop.lower)
-            if lower is not None and lower.is_at_least(number(0)):
-                self.outer.add(loop.variable)
+            lower, upper = affine_of(loop.lower), affine_of(loop.upper)
+            if lower is None or lower.names - self.outer or not lower.is_at_least(number(0)):
+                continue
+            self.outer.add(loop.variable)
+            if upper is not None and not upper.names - self.outer:
+                self._around.append((loop.variable, lower, upper))
         self.ranges: dict[str, tuple[Affine, Affine]] = {}
         self._rank = rank
 
@@ -81,6 +85,23 @@ class Iterations:
             reject(loop.place, f"{loop.variable} steps by {loop.step}: must be by 1")
         assert lower is not None and upper is not None
         self.ranges[loop.variable] = lower, upper
+
+    def reached(self, box: Box) -> Box:
+        """A box around those that a box is in all iterations of the loops around."""
+        return tuple(
+            Interval(
+                tuple(self._extreme(each, is_least=True) for each in one.lower),
+                tuple(self._extreme(each, is_least=False) for each in one.upper),
+            )
+            for one in box
+        )
+
+    def _extreme(self, value: Affine, *, is_least: bool) -> Affine:
+        for name, lower, upper in reversed(self._around):
+            factor = value.factor(name)
+            bound = lower if (factor > 0) == is_least else upper + -1
+            value = value.without(name) + bound * factor
+        return value
 
     def indices(self, indices: Sequence[Expression]) -> list[Affine | None]:
         """The index in each dimension of the lattice, dimension 0 first."""

@@ -7,7 +7,7 @@ each value an expression of loads. Source: Infinity Stream, section 3.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, NoReturn, TypeAlias
 
 from gnarl.sw.workloads.loops.ir.nest import (
@@ -35,6 +35,9 @@ from gnarl.sw.workloads.place import Location
 
 MOST_UNROLLED = 64
 """Iterations of a loop that is unrolled into one expression."""
+
+_MOST_NODES = 1 << 14
+"""Parts of an expression without locals."""
 
 REDUCING = ("+", "min", "max")
 
@@ -128,6 +131,7 @@ class _Reader:
         self._known = known
         self._carry = carry
         self.stored: list[Stored] = []
+        self._sizes: dict[int, tuple[Any, int]] = {}
 
     def block(
         self, body: tuple[Statement, ...], loops: tuple[For, ...], locals: Mapping[str, Any]
@@ -179,7 +183,7 @@ class _Reader:
         if missing:
             loops = tuple(loop for loop in loops if loop not in missing)
             element = self._read(Load(array, indices, value.type, place), loops)
-            match _extremum(value, element):
+            match _extremum(_always(value, element), element):
                 case Binary(operator, Read(behind=behind) as left, term) if (
                     operator in REDUCING and left == element and left.around == around
                 ):
@@ -199,7 +203,8 @@ class _Reader:
         bounds = [self._value(each, loops, locals) for each in (loop.lower, loop.upper)]
         loop = replace(loop, lower=bounds[0], upper=bounds[1])
         trips = _trips(loop)
-        if loops and trips is not None and _shares_an_index(loop):
+        is_value = self._carry is None and is_a_value(loop.variable, loop.body)
+        if loops and trips is not None and (is_value or _shares_an_index(loop)):
             for trip in trips:
                 constant = Constant(trip, INT32, loop.place)
                 locals = self.block(loop.body, loops, locals | {loop.variable: constant})
@@ -286,7 +291,23 @@ class _Reader:
                 return self._read(node, loops)
             return node
 
-        return _mapped(expression, replaced)
+        value = _mapped(expression, replaced)
+        self._require_small(expression, value, locals)
+        return value
+
+    def _require_small(self, expression: Expression, value: Any, locals: Any) -> None:
+        """Locals stand in their values as often as they are used."""
+        size = 0
+        for node in nodes(expression):
+            local = locals.get(node.name) if isinstance(node, Variable) else None
+            size += 1 if local is None else self._sizes.get(id(local), (local, 1))[1]
+        if size > _MOST_NODES:
+            reject(
+                expression.place,
+                f"an expression of {size} parts, with locals that are used more than once: must be "
+                f"at most {_MOST_NODES}",
+            )
+        self._sizes[id(value)] = value, size
 
 
 def _places(loops: tuple[For, ...]) -> tuple[LoopLocation, ...]:
@@ -295,7 +316,7 @@ def _places(loops: tuple[For, ...]) -> tuple[LoopLocation, ...]:
 
 def _reduction(value: Any, marker: Variable, initial: Any, loop: For) -> Any:
     """A local behind a loop that changes it."""
-    match _extremum(value, marker):
+    match _extremum(_always(value, marker), marker):
         case Reduction(operator, first, term, loops) if first == marker:
             around = (loop, *loops)
         case Binary(operator, first, term) if operator in REDUCING and first == marker:
@@ -322,6 +343,36 @@ def _extremum(value: Any, known: Any) -> Any:
                     is_least = (order[0] == "<") == (chosen == left)
                     wanted = BinaryOperator.MINIMUM if is_least else BinaryOperator.MAXIMUM
                     return Binary(wanted, own, term, place)
+    return value
+
+
+_NEUTRAL: Mapping[str, Callable[[ScalarType], int]] = {
+    "+": lambda type: 0,
+    "min": lambda type: type.most,
+    "max": lambda type: type.least,
+}
+"""What changes no integer."""
+
+
+def _always(value: Any, known: Any) -> Any:
+    """``known + (x if c else 0)`` for ``known + x if c else known``, of integers; so for the lesser
+    and the larger one; else ``value``."""
+    match value:
+        case Select(condition, chosen, other, place) if value.type.is_integer:
+            if chosen == known:
+                condition, chosen, other = Unary(UnaryOperator.NOT, condition, place), other, chosen
+            if other != known:
+                return value
+            match _extremum(_always(chosen, known), known):
+                case Binary(operator, left, right) as changed if operator in _NEUTRAL:
+                    if right == known and left != known:
+                        left, right = right, left
+                    if left != known:
+                        return value
+                    neutral = Constant(_NEUTRAL[operator](value.type), value.type, place)
+                    return replace(
+                        changed, left=left, right=Select(condition, right, neutral, place)
+                    )
     return value
 
 
@@ -366,6 +417,24 @@ def _shares_an_index(loop: For) -> bool:
         names = {each.name for each in nodes(index) if _is_variable(each)}
         if loop.variable in names and len(names) > 1:
             return True
+    return False
+
+
+def is_a_value(name: str, part: Any) -> bool:
+    """Whether a variable is anywhere but in indices and bounds of loops."""
+    match part:
+        case Load():
+            return False
+        case For(body=body):
+            return is_a_value(name, body)
+        case Store(value=value) | AugmentedStore(value=value):
+            return is_a_value(name, value)
+        case Variable(found):
+            return found == name
+        case tuple():
+            return any(is_a_value(name, each) for each in part)
+        case _ if is_dataclass(part):
+            return any(is_a_value(name, getattr(part, each.name)) for each in fields(part))
     return False
 
 

@@ -44,6 +44,7 @@ from gnarl.sw.compiler.sram_compute.tdfg.statements import (
 )
 from gnarl.sw.workloads.loops.ir.nest import (
     LOGICAL,
+    SHIFTS,
     Array,
     Binary,
     Cast,
@@ -56,7 +57,7 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Variable,
 )
 from gnarl.sw.workloads.loops.ir.parts import nodes
-from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32
+from gnarl.sw.workloads.loops.ir.scalar_type import BOOL, FLOAT32
 from gnarl.sw.workloads.place import Location
 
 MOST_DIMENSIONS = 3
@@ -104,7 +105,7 @@ class _GraphBuilder:
         self._nest = nest
         self._stored = stored
         self._options = options
-        self._scalars = set(nest.scalars)
+        self._numbers = {*nest.scalars, *(size.name for size in nest.sizes)}
         named_arrays = {
             each.array
             for one in stored
@@ -214,8 +215,8 @@ class _GraphBuilder:
             case Constant(constant, type):
                 return add(Const(constant, type))
             case Variable(name, type, place):
-                if name not in self._scalars:
-                    reject(place, f"{name} is used as a value: only scalars may be")
+                if name not in self._numbers:
+                    reject(place, f"{name} is used as a value: only scalars and sizes may be")
                 return add(Const(name, type))
             case Read():
                 return self._load(value, frame, guarded)
@@ -230,7 +231,9 @@ class _GraphBuilder:
                 inner = self._value(operand, frame, guarded=guarded)
                 return add(Compute("cast", (inner,), type))
             case Binary(operator, left, right, place):
-                self._require_total(operator, right, place)
+                self._require_total(operator, right, left.type.bits, place)
+                if operator in SHIFTS and not isinstance(right, Constant):
+                    return self._shift(value, frame, guarded=guarded)
                 lazy = guarded or operator in LOGICAL
                 sides = (
                     self._value(left, frame, guarded=guarded),
@@ -246,16 +249,31 @@ class _GraphBuilder:
                 return add(Compute("select", parts, value.type))
         raise TypeError(value)
 
-    def _require_total(self, operator: str, right: Any, place: Location) -> None:
+    def _require_total(self, operator: str, right: Any, bits: int, place: Location) -> None:
         """Operations that may be errors have operands for which they are none."""
         if operator in ("//", "%") and not (isinstance(right, Constant) and right.value != 0):
             reject(
                 place, "a quotient of integers may be an error: must be by a number other than 0"
             )
-        if operator in ("<<", ">>") and not (
-            isinstance(right, Constant) and 0 <= right.value < right.type.bits
-        ):
-            reject(place, "a shift may be an error: must be by a number from 0 to below the bits")
+        if operator in ("<<", ">>") and not _is_below(right, bits):
+            reject(
+                place,
+                "a shift may be an error: must be by a number from 0 to below the bits, or by what "
+                "is & such a number",
+            )
+
+    def _shift(self, node: Binary, frame: Frame, *, guarded: bool) -> int:
+        """A shift by each bit of the count in turn, or not."""
+        add, type = self._builder.add, node.right.type
+        value = self._value(node.left, frame, guarded=guarded)
+        count = self._value(node.right, frame, guarded=guarded)
+        for bit in range((node.left.type.bits - 1).bit_length()):
+            one, zero = add(Const(1 << bit, type)), add(Const(0, type))
+            is_set = add(Compute("!=", (add(Compute("&", (count, one), type)), zero), BOOL))
+            places = add(Const(1 << bit, type))
+            moved = add(Compute(str(node.operator), (value, places), node.type))
+            value = add(Compute("select", (is_set, moved, value), node.type))
+        return value
 
     def _load(self, load: Read, frame: Frame, guarded: bool) -> int:
         indices = self._iterations.indices(load.indices)
@@ -264,8 +282,13 @@ class _GraphBuilder:
             return self._stream(load, frame, guarded)
         shape = self._shapes[load.array]
         inside = tuple(interval(number(0), size) for size in shape)
-        if not all(outer.holds(inner) for outer, inner in zip(inside, box, strict=True)):
-            if guarded:
+        reached = self._iterations.reached(box)
+        if not all(outer.holds(inner) for outer, inner in zip(inside, reached, strict=True)):
+            is_read_anyway = any(
+                (each.array, each.box, each.cells) == (load.array, box, frame.cells)
+                for each in self._accesses
+            )
+            if guarded and not is_read_anyway:
                 reject(
                     load.place,
                     f"{load.array} is read under a condition, perhaps outside of the array",
@@ -322,6 +345,20 @@ class _GraphBuilder:
                 node = self._builder.add(Move(node, dimension, distance, value.type))
         initial = self._value(value.initial, frame, guarded=False)
         return self._builder.add(Compute(value.operator, (initial, node), value.type))
+
+
+def _is_below(count: Any, bits: int) -> bool:
+    """Whether a shift's count is from 0 to below a type's bits for sure."""
+    match count:
+        case Constant(number):
+            return 0 <= number < bits
+        case Binary("&", left, right):
+            return any(
+                isinstance(each, Constant) and _is_below(each, bits) for each in (left, right)
+            )
+        case Cast(type, operand):
+            return type.bits >= operand.type.bits and _is_below(operand, bits)
+    return False
 
 
 __all__ = ["NotTensor", "Options", "tensor_graphs"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
 from pycparser import c_ast
 
 from gnarl.hw.lib.errors import short
+from gnarl.sw.workloads.loops.c.elementary import TEXTS
 from gnarl.sw.workloads.loops.c.text import CText
 from gnarl.sw.workloads.loops.c.types import (
     SIZE,
@@ -35,10 +38,12 @@ from gnarl.sw.workloads.loops.ir.nest import (
     Expression,
     Load,
     Select,
+    Statement,
     Unary,
     UnaryOperator,
     Variable,
 )
+from gnarl.sw.workloads.loops.ir.parts import nodes
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, INT32, ScalarType
 from gnarl.sw.workloads.place import Location
 
@@ -52,8 +57,11 @@ _CALLS = {
     "fmaxf": 2,
     "fminimumf": 2,
     "fmaximumf": 2,
+    "__builtin_popcount": 1,
 }
 _INFINITY = "__builtin_inff"
+_POPCOUNT = "__builtin_popcount"
+ELEMENTARY = {name: len(parameters) for name, (parameters, _) in TEXTS.items()}
 _LOGICAL = {"&&": BinaryOperator.AND, "||": BinaryOperator.OR}
 
 
@@ -70,6 +78,10 @@ class CExpressionReader:
         what stands for a name, of parameters and locals of a function that gives a value.
     results
         reads calls of such functions.
+    before
+        statements that come before the one whose expressions are read.
+    elementary
+        puts a call of ``expf`` or ``powf`` there, and gives its result.
     """
 
     def __init__(self, text: CText, results: Any = None) -> None:
@@ -81,6 +93,9 @@ class CExpressionReader:
         self.numbers: dict[str, Constant] = {}
         self.values: dict[str, Expression] = {}
         self.tables: dict[str, Any] = {}
+        self.before: list[Statement] = []
+        self.elementary: Callable[[Any, list[Expression]], Expression] | None = None
+        self._conditions = 0
 
     def add_table(self, name: str, array: Array, table: Any) -> None:
         """An array of constants, of the name ``name`` in the text."""
@@ -108,7 +123,8 @@ class CExpressionReader:
             case c_ast.BinaryOp():
                 return self._binary(node, place)
             case c_ast.TernaryOp():
-                chosen, other = self._pair(node.iftrue, node.iffalse)
+                with self.under_condition():
+                    chosen, other = self._pair(node.iftrue, node.iffalse)
                 return Select(self.condition(node.cond), chosen, other, place)
             case c_ast.Cast():
                 return self.read_as(node.expr, self.type_of(node.to_type))
@@ -128,6 +144,18 @@ class CExpressionReader:
         if isinstance(number, Constant):
             return convert(number, type)
         return convert(self.read(node), type)
+
+    @contextmanager
+    def under_condition(self) -> Iterator[None]:
+        """What is read may not be evaluated."""
+        self._conditions += 1
+        yield
+        self._conditions -= 1
+
+    def inside_of(self, caller: CExpressionReader) -> None:
+        """Reads a function in place of a call that ``caller`` reads."""
+        self.before, self.elementary = caller.before, caller.elementary
+        self._conditions = caller._conditions
 
     def condition(self, node: Any) -> Expression:
         return truth(self.read(node))
@@ -261,8 +289,10 @@ class CExpressionReader:
     def _binary(self, node: c_ast.BinaryOp, place: Location) -> Expression:
         operator = node.op
         if operator in _LOGICAL:
-            sides = self.condition(node.left), self.condition(node.right)
-            return Binary(_LOGICAL[operator], *sides, place)
+            left = self.condition(node.left)
+            with self.under_condition():
+                right = self.condition(node.right)
+            return Binary(_LOGICAL[operator], left, right, place)
         if operator in COMPARISONS:
             return self._comparison(node, BinaryOperator(operator), place)
         if operator in ARITHMETIC:
@@ -308,15 +338,21 @@ class CExpressionReader:
             return cast(Expression, result)
         if name == _INFINITY and node.args is None:
             return Constant(math.inf, FLOAT32, place)
+        if name in ELEMENTARY and self.elementary is not None:
+            return self._elementary(node, name, self.elementary)
         if name not in _CALLS:
             self._text.refuse(
-                node, f"call of {name or 'an expression'}: only {', '.join(_CALLS)} may be called"
+                node,
+                f"call of {name or 'an expression'}: only {', '.join((*_CALLS, *ELEMENTARY))} may "
+                "be called",
             )
         arguments = node.args.exprs if node.args else []
         if len(arguments) != _CALLS[name]:
             self._text.refuse(node, f"{name} takes {_CALLS[name]} values, not {len(arguments)}")
         if name == "abs":
             return Unary(UnaryOperator.ABS, self.read_as(arguments[0], INT32), place)
+        if name == _POPCOUNT:
+            return convert(_popcount(self.read_as(arguments[0], UINT32), place), INT32)
         values = [self.read_as(each, FLOAT32) for each in arguments]
         if name in ("fabsf", "sqrtf"):
             operator = UnaryOperator.ABS if name == "fabsf" else UnaryOperator.SQRT
@@ -333,6 +369,39 @@ class CExpressionReader:
             is_nan = Binary(BinaryOperator.NOT_EQUAL, value, value, place)
             extremum = Select(is_nan, other, extremum, place)
         return extremum
+
+    def _elementary(self, node: c_ast.FuncCall, name: str, put: Any) -> Expression:
+        arguments = node.args.exprs if node.args else []
+        if len(arguments) != ELEMENTARY[name]:
+            self._text.refuse(node, f"{name} takes {ELEMENTARY[name]} values, not {len(arguments)}")
+        values = [self.read_as(each, FLOAT32) for each in arguments]
+        if self._conditions and any(isinstance(each, Load) for each in nodes(values)):
+            self._text.refuse(
+                node, f"{name} of an element under a condition: must be assigned to a local before"
+            )
+        found: Expression = put(node, values)
+        return found
+
+
+def _popcount(value: Expression, place: Location) -> Expression:
+    """Bits that are set: those of four, of eight, and of all. Source: Knuth, The Art of Computer
+    Programming, section 7.1.3."""
+
+    def binary(operator: BinaryOperator, left: Expression, right: int) -> Binary:
+        return Binary(operator, left, Constant(right, UINT32, place), place)
+
+    def some(each: Expression, places: int, mask: int) -> Binary:
+        return binary(
+            BinaryOperator.BIT_AND, binary(BinaryOperator.SHIFT_RIGHT, each, places), mask
+        )
+
+    fours = value
+    for places, mask in ((1, 0x77777777), (2, 0x33333333), (3, 0x11111111)):
+        fours = Binary(BinaryOperator.SUBTRACT, fours, some(value, places, mask), place)
+    low = binary(BinaryOperator.BIT_AND, fours, 0x0F0F0F0F)
+    eights = Binary(BinaryOperator.ADD, low, some(fours, 4, 0x0F0F0F0F), place)
+    whole = binary(BinaryOperator.MULTIPLY, eights, 0x01010101)
+    return binary(BinaryOperator.SHIFT_RIGHT, whole, 24)
 
 
 def _quotient(left: Expression, right: Expression, place: Location) -> Expression:

@@ -40,6 +40,8 @@ def extent(
     known = [each for each in found if each is not None]
     if not known or len(known) < len(found):
         return None
+    growing = [each for each in known if any(names and factor for names, factor in each.items())]
+    known = growing or known  # a[0] beside a loop over n: there must be an element, so n is not 0
     largest = next((one for one in known if all(_is_at_least(one, each) for each in known)), None)
     if largest is None:
         return None

@@ -49,6 +49,7 @@ class ResultReader:
         if name in self._callers:
             self._text.refuse(call, f"call of {name}, which calls this function: must not")
         own = self._new_expressions()
+        own.inside_of(caller)
         self._bind(function, call, caller, own)
         self._callers.append(name)
         body = _Body(self._text, own, own.type_of(function.decl.type.type), call, name)
@@ -129,11 +130,12 @@ class _Body:
             case c_ast.If():
                 condition = expressions.condition(first.cond)
                 values, types = dict(expressions.values), dict(expressions.types)
-                chosen = self.value([first.iftrue, *rest])
-                expressions.values, expressions.types = values, types
-                if first.iffalse is not None:
-                    rest = [first.iffalse, *rest]
-                other = self.value(rest)
+                with expressions.under_condition():
+                    chosen = self.value([first.iftrue, *rest])
+                    expressions.values, expressions.types = values, types
+                    if first.iffalse is not None:
+                        rest = [first.iffalse, *rest]
+                    other = self.value(rest)
                 return Select(condition, chosen, other, place)
         self._text.refuse(
             first, f"{type(first).__name__}: in a function that gives a value, {_FORMS}"

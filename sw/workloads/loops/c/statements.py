@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from pycparser import c_ast
 
 from gnarl.sw.workloads.loops.c.constants import Table, listed
+from gnarl.sw.workloads.loops.c.elementary import TEXTS, declarations, placed
 from gnarl.sw.workloads.loops.c.evaluate import evaluated
 from gnarl.sw.workloads.loops.c.expressions import ARITHMETIC, CExpressionReader
 from gnarl.sw.workloads.loops.c.loop_header import LOOP, read_header
@@ -74,6 +75,7 @@ class CStatementReader:
         self._declared: dict[str, Location] = {}
         self._kinds: dict[str, tuple[bool, ScalarType]] = {}
         self.own_arrays: list[Array] = []
+        expressions.elementary = self._elementary
 
     def block(self, nodes: Iterable[Any]) -> tuple[Statement, ...]:
         """A scope. Raises ``WorkloadError`` for what nests lack."""
@@ -91,6 +93,30 @@ class CStatementReader:
         expressions.arrays, expressions.values = arrays, values
 
     def _statement(self, node: Any) -> tuple[Statement, ...]:
+        expressions = self._expressions
+        outer, expressions.before = expressions.before, []
+        statements = self._plain(node)
+        before, expressions.before = expressions.before, outer
+        return (*before, *statements)
+
+    def _elementary(self, call: c_ast.FuncCall, values: list[Expression]) -> Expression:
+        """Locals that make the result of ``expf`` or ``powf``, before the statement."""
+        name, expressions = call.name.name, self._expressions
+        place, own = self._text.place(call), CExpressionReader(self._text)
+        names: dict[str, str] = {}
+
+        def assign(local: str, value: Expression) -> None:
+            names[local] = self._inliner.fresh(f"{name}_{local}")
+            own.types[names[local]] = FLOAT32
+            expressions.before.append(Assign(names[local], value, place))
+
+        for parameter, value in zip(TEXTS[name][0], values, strict=True):
+            assign(parameter, value)
+        for each in declarations(name):
+            assign(each.name, own.read_as(placed(each.init, call.coord, names), FLOAT32))
+        return Variable(names["result"], FLOAT32, place)
+
+    def _plain(self, node: Any) -> tuple[Statement, ...]:
         if node is None or isinstance(node, c_ast.EmptyStatement):
             return ()
         place = self._text.place(node)

@@ -13,6 +13,7 @@ from pycparser.c_lexer import CLexer
 from pycparser.c_parser import CParser, ParseError
 
 from gnarl.hw.lib.errors import WorkloadError, damaged_as, short
+from gnarl.sw.workloads.loops.c.dereferences import as_elements
 from gnarl.sw.workloads.loops.c.headers import TYPEDEFS
 from gnarl.sw.workloads.loops.c.preprocess import preprocess
 from gnarl.sw.workloads.place import Location
@@ -62,7 +63,7 @@ class CText:
         parser = CParser(lexer=_Lexer)
         try:
             with damaged_as(WorkloadError, file):
-                self.tree: c_ast.FileAST = parser.parse(TYPEDEFS + " ".join(words), "")
+                tree = parser.parse(TYPEDEFS + " ".join(words), "")
         except ParseError as error:
             found = _ERROR.fullmatch(str(error))
             line, column_found, problem = found.groups() if found else (None, None, str(error))
@@ -71,6 +72,7 @@ class CText:
                 column_found = last.column
             at = self._at(_LINE, int(column_found or 1))
             raise WorkloadError(f"{at}: not C: {short(problem)}") from None
+        self.tree: c_ast.FileAST = as_elements(tree)
         self.typedefs = {
             each.name: each.type for each in self.tree.ext if isinstance(each, c_ast.Typedef)
         }

@@ -107,7 +107,8 @@ def test_statements_keep_their_refusals_and_options():
     assert (found.reassociate, found.engine) == (False, "auto")
     whole = fat_program_of(fat_of(nest, place="core").encoded())
     assert [(part.steps, part.refusal) for part in whole.parts] == [((), "")] * 2
-    with pytest.raises(WorkloadError, match=r"^f\.py:3:\d+: a is read here"):
+    nest = nest_of("a: int32[n], b: int32[n]", "for i in range(n): a[b[i]] = i")
+    with pytest.raises(WorkloadError, match=r"^f\.py:2:\d+: a is written where"):
         fat_of(nest, place="memory")
 
 

@@ -66,7 +66,8 @@ def test_terms_of_a_sum_by_lanes(model: Device):
     "type, value, message",
     [
         ("float32", "sqrt(x[i])", "sqrt of float32: not supported by stream engines"),
-        ("int32", "a[i] // 3", "// of int32: not supported by stream engines"),
+        ("int32", "a[i] // 3", "needs 41 operations: must be at most 32"),
+        ("int32", "a[i] // (a[i] + 1)", "// of int32 but by a number above 0: not supported"),
     ],
 )
 def test_what_engines_do_not_compute_is_refused(model: Device, type: str, value: str, message: str):

@@ -293,7 +293,7 @@ for i in range(n):
         (
             "a: int32[n]",
             "for i in range(n): a[i] = i",
-            "f.py:2:31: i is used as a value: only scalars may be",
+            "f.py:2:31: i is used as a value: only scalars and sizes may be",
         ),
         (
             "a: int32[n], b: int32[n]",
@@ -303,7 +303,7 @@ for i in range(n):
         (
             "a: int32[n], b: int32[n]",
             "for i in range(n):\n if i > 0: b[i] = a[i - 1]",
-            "f.py:3:9: i is used as a value: only scalars may be",
+            "f.py:3:9: i is used as a value: only scalars and sizes may be",
         ),
         (
             "a: int32[n], b: int32[n]",

@@ -331,12 +331,13 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, fields, options, kind, tex
 
 
 def test_what_neither_runs_is_refused(model: Device, tmp_path: Path):
-    path = tmp_path / "scan.c"
+    path = tmp_path / "cut.c"
     path.write_text(
-        "void f(int n, int8_t a[n]) {\n for (int i = 1; i < n; i++) a[i] = a[i - 1];\n}"
+        "void f(int n, const float x[n], int8_t a[n]) {\n"
+        " for (int i = 0; i < n; i++) a[i] = x[i];\n}"
     )
     with pytest.raises(WorkloadError) as caught:
         run(model, model.workload(str(path)))
     memory, core = str(caught.value).split("; on the core: ")
     assert memory.startswith(f"{path}:2:")
-    assert core == f"{path}:1:22: a: int8: not supported by the execute unit"
+    assert core == f"{path}:2:37: float32 as int8: not supported by the execute unit"

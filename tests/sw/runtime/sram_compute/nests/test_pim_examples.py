@@ -21,11 +21,11 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc to c
 
 FOLDER = Path(__file__).parents[5] / "examples" / "pim"
 REFUSED = {
-    "brightness": {"near", "core"},
+    "brightness": {"near"},
     "histogram": {"memory"},
-    "kmeans": {"memory", "near"},
+    "kmeans": {"near"},
 }
-"""Places that do not take a kernel: bytes, and elements that data choose."""
+"""Places that do not take a kernel: results of bytes, and elements that data choose."""
 
 PLACES = ("memory", "near", "core", "auto")
 NAMES = sorted(path.stem for path in FOLDER.glob("*.c"))
