@@ -77,7 +77,7 @@ out | 8 |
 result | 39 |
 | multiply | rounding, the shift by one place and the copy to the result are one sweep | 55 |
 | | the bias is 2^(e-1) - 1: a carry in, and the exponents' highest bits | 10 |
-| | skips: subnormal operands, subnormal results, infinities and NaN | {multiply} |
+| | skips: operands that are NaN, subnormal ones, subnormal results, special ones | {multiply} |
 | | a skip within that of subnormal operands, where they are zeros | {zeros} |
 | divide | non-restoring, on rows that move down, as of integers | 2 x 624 |
 | | the lowest bit of all remainders is the divisor's: a row less | 24 |
@@ -113,8 +113,9 @@ def manual() -> str:
 def _ideas() -> str:
     float32 = FLOAT_OPERATIONS["float32"]
     multiply, divide = (_blocks(float32[name].program()) for name in ("multiply", "divide"))
-    operands, subnormal, _ = map(_whole, multiply)
-    (within,) = _blocks(multiply[0])
+    _, normalising, denormalising, _ = multiply
+    operands, subnormal = map(_whole, (normalising, denormalising))
+    (within,) = _blocks(normalising)
     return _IDEAS.rstrip().format(
         multiply=", ".join(str(_whole(each)) for each in multiply),
         divide=", ".join(str(_whole(each)) for each in divide),
@@ -237,9 +238,8 @@ def _floats() -> str:
         "operands and results, and with none, which is the most, and what a bank without skips "
         "always takes. Results have the bits of the units in `hw/lib`. `move` and `select` are "
         "those of integers; a product that is added is rounded twice. `add`, `subtract`, "
-        "`maximum`, `minimum` and operations of one operand may replace an operand; of "
-        "`multiply` and `divide`, D overlaps none, and some scratch of float32 is in D.\n\n"
-        + "\n".join(rows)
+        "`multiply`, `maximum`, `minimum` and operations of one operand may replace an operand; of "
+        "`divide`, D overlaps none. Some scratch of float32 is in D.\n\n" + "\n".join(rows)
     )
 
 

@@ -6,13 +6,16 @@ skipped where all of a bank are.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gnarl.hw.lib.formats import FloatFormat
 from gnarl.hw.sram_compute.microcode.builder import Builder
 from gnarl.hw.sram_compute.microcode.float_parts import (
     FloatRows,
+    any_exponents,
+    are_nan,
     gathered_any,
-    hidden_bits,
-    load,
+    overwrite_special,
     set_rows,
     shift_left,
 )
@@ -24,36 +27,54 @@ from gnarl.hw.sram_compute.microcode.float_product import (
     combine_exponents,
     denormalise,
     distance_rows,
-    finish,
     round_and_pack,
 )
 from gnarl.hw.sram_compute.microcode.integer import majority
 from gnarl.hw.sram_compute.microcode.rows import A, B, D, Number, Row, S, i
 
+_FLAGS = 5
+"""Rows that are needed beside those of the product, and are not D's."""
+
+
+@dataclass(frozen=True)
+class _Flags:
+    """Rows beside the product: whether the hidden bits of A and B are set, the product's sign, and
+    whether one of both is infinite or NaN, and is NaN."""
+
+    left: Row
+    right: Row
+    sign: Row
+    is_special: Row
+    is_nan: Row
+
 
 def multiply(p: Builder, format: FloatFormat) -> None:
-    """D = A x B. D overlaps neither.
+    """D = A x B. D may be A or B.
 
-    Where the product leaves no scratch, the rest of the rows are D's own.
+    Where the product leaves no scratch, the rest of the rows are D's own; so what is asked of A and
+    B is asked before.
     """
     check_products(format)
     product_rows = 2 * format.fraction + 2
-    needed = 4 + max(distance_rows(format), (product_rows - 1).bit_length())
-    spare = S + product_rows if product_rows + needed <= SCRATCH_ROWS else D
-    left, right, is_negative = (spare.at(place) for place in range(3))
-    m = Magnitude(format, S, 0, is_negative, spare + 3)
-    hidden_bits(p, format, left, right)
-    _multiply_significands(p, format, left, right)
-    _add_exponents(p, m, left, right)
-    _normalise(p, m, left, right)
+    needed = 2 + max(distance_rows(format), (product_rows - 1).bit_length())
+    flags = _Flags(*((S + product_rows).at(place) for place in range(_FLAGS)))
+    used = product_rows + _FLAGS
+    spare = S + used if used + needed <= SCRATCH_ROWS else D
+    m = Magnitude(format, S, 0, spare.at(), spare + 1)
+    any_exponents(p, format, flags.left)
+    p.sweep(1, B.at(), d=flags.right, write=lambda a, b, c, p: p, predicate=lambda a, b, c, p: a)
+    _multiply_significands(p, format, flags.left, flags.right)
+    _check_operands(p, format, flags)
+    _add_exponents(p, m, flags.left, flags.right)
+    _normalise(p, m, flags.left, flags.right)
     denormalise(p, m)
     round_and_pack(p, m)
-    finish(p, m)
+    _finish(p, m, flags)
 
 
 def _multiply_significands(p: Builder, format: FloatFormat, left: Row, right: Row) -> None:
+    """S = A's significand x B's. The predicate is the lowest bit of B."""
     f = format.fraction
-    load(p, B.at())
     p.sweep(f, A.up(), d=S.up(), start_carry=lambda c, p: 0, write=lambda a, b, c, p: a & p)
     p.sweep(1, left, d=S.at(f), write=lambda a, b, c, p: a & p)
     with p.loop(f - 1):
@@ -81,6 +102,32 @@ def _accumulate(p: Builder, f: int, left: Row, bit: Row, place: Number) -> None:
             write=lambda a, b, c, p: a ^ b & p ^ c,
             carry=lambda a, b, c, p: majority(a, b & p, c),
         )
+
+
+def _check_operands(p: Builder, format: FloatFormat, flags: _Flags) -> None:
+    """Signs, and operands that are infinite or NaN; where none is, ``is_nan`` stays as it is."""
+    a, b, last = FloatRows(A, format), FloatRows(B, format), format.exponent - 1
+    p.sweep(1, a.sign, b.sign, flags.sign, write=lambda a, b, c, p: a ^ b)
+    p.sweep(
+        last,
+        a.exponent.up(),
+        b.exponent.up(),
+        start_carry=lambda c, p: 1,
+        start_predicate=lambda c, p: 1,
+        carry=lambda a, b, c, p: a & c,
+        predicate=lambda a, b, c, p: b & p,
+    )
+    p.sweep(
+        1,
+        a.exponent.at(last),
+        b.exponent.at(last),
+        flags.is_special,
+        write=lambda a, b, c, p: a & c | b & p,
+        predicate=lambda a, b, c, p: a & c | b & p,
+    )
+    with p.if_any_predicate():
+        are_nan(p, format)
+        p.sweep(1, d=flags.is_nan, write=lambda a, b, c, p: c | p)
 
 
 def _add_exponents(p: Builder, m: Magnitude, left: Row, right: Row) -> None:
@@ -131,3 +178,24 @@ def _normalise(p: Builder, m: Magnitude, left: Row, right: Row) -> None:
                 )
                 shift_left(p, S, 0, m.top, distance)
             add_to_exponent(p, m, m.spare, stages, negates=True)
+
+
+def _finish(p: Builder, m: Magnitude, flags: _Flags) -> None:
+    """Signs, and what is infinite or NaN: operands that are, and results that overflow.
+
+    Infinity times 0 is NaN: of magnitudes of 0, neither the top row nor the next one is set.
+    """
+    d = FloatRows(D, m.format)
+    p.sweep(
+        1,
+        d.sign,
+        flags.sign,
+        d.sign,
+        write=lambda a, b, c, p: b,
+        predicate=lambda a, b, c, p: a | c | p,
+    )
+    p.sweep(1, flags.is_special, predicate=lambda a, b, c, p: a | p)
+    with p.if_any_predicate():
+        p.sweep(1, m.rows.at(m.top), m.rows.at(m.top - 1), carry=lambda a, b, c, p: ~(a | b))
+        p.sweep(1, flags.is_nan, d=flags.is_nan, write=lambda a, b, c, p: a | c)
+        overwrite_special(p, m.format, d, flags.is_nan, flags.is_special)

@@ -232,11 +232,12 @@ def canonical_nan(p: Builder, format: FloatFormat, d: FloatRows) -> None:
     set_rows(p, d.exponent + format.exponent, 1, 0)
 
 
-def hidden_bits(p: Builder, format: FloatFormat, left: Row, right: Row) -> None:
-    """Writes whether the exponents of A and B aren't 0, to two rows."""
-    a, b = FloatRows(A, format), FloatRows(B, format)
+def any_exponents(p: Builder, format: FloatFormat, left: Row) -> None:
+    """The carry, and the row, is whether the exponent of A isn't 0, the predicate whether that of B
+    isn't."""
+    a, b, last = FloatRows(A, format), FloatRows(B, format), format.exponent - 1
     p.sweep(
-        format.exponent,
+        last,
         a.exponent.up(),
         b.exponent.up(),
         start_carry=lambda c, p: 0,
@@ -244,7 +245,20 @@ def hidden_bits(p: Builder, format: FloatFormat, left: Row, right: Row) -> None:
         carry=lambda a, b, c, p: a | c,
         predicate=lambda a, b, c, p: b | p,
     )
-    p.sweep(1, d=left, write=lambda a, b, c, p: c)
+    p.sweep(
+        1,
+        a.exponent.at(last),
+        b.exponent.at(last),
+        left,
+        write=lambda a, b, c, p: a | c,
+        carry=lambda a, b, c, p: a | c,
+        predicate=lambda a, b, c, p: b | p,
+    )
+
+
+def hidden_bits(p: Builder, format: FloatFormat, left: Row, right: Row) -> None:
+    """Writes whether the exponents of A and B aren't 0, to two rows."""
+    any_exponents(p, format, left)
     p.sweep(1, d=right, write=lambda a, b, c, p: p)
 
 

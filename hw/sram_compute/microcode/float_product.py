@@ -13,11 +13,8 @@ from gnarl.hw.lib.formats import FloatFormat
 from gnarl.hw.sram_compute.microcode.builder import Builder
 from gnarl.hw.sram_compute.microcode.float_parts import (
     FloatRows,
-    all_ones,
-    are_nan,
     gathered_any,
     load,
-    overwrite_special,
     pack_exponent,
     set_rows,
     shift_right_sticky,
@@ -26,7 +23,7 @@ from gnarl.hw.sram_compute.microcode.integer import majority
 from gnarl.hw.sram_compute.microcode.rows import A, B, D, Row, Rows
 
 SCRATCH_ROWS = 48
-"""Rows of scratch that an operation uses at most."""
+"""Rows of scratch that a division uses at most."""
 
 
 def check_products(format: FloatFormat) -> None:
@@ -134,12 +131,13 @@ def denormalise(p: Builder, m: Magnitude) -> None:
     X becomes 0, or 1 where the row below the top is set then, which is as if X had been 1.
     """
     f, x_rows = m.format.fraction, m.format.exponent + 1
-    gathered_any(p, m.x, x_rows)
+    gathered_any(p, m.x, x_rows - 1)
     p.sweep(
         1,
+        m.x.at(x_rows - 1),
         m.is_negative,
-        carry=lambda a, b, c, p: ~c & ~a,
-        predicate=lambda a, b, c, p: a,
+        carry=lambda a, b, c, p: ~(a | b | c),
+        predicate=lambda a, b, c, p: b,
     )
     p.sweep(
         1,
@@ -227,33 +225,3 @@ def round_and_pack(p: Builder, m: Magnitude) -> None:
         carry=lambda a, b, c, p: (b if p else a) & c,
     )
     pack_exponent(p, m.format, d, m.rows.at(m.top))
-
-
-def finish(p: Builder, m: Magnitude) -> None:
-    """Signs, and what is infinite or NaN: operands that are, and results that overflow.
-
-    Infinity times 0 is NaN: of magnitudes of 0, neither the top row nor the next one is set.
-    """
-    a, b, d = (FloatRows(rows, m.format) for rows in (A, B, D))
-    overflows, is_special, is_nan = (m.rows.at(m.lowest + place) for place in range(3))
-    p.sweep(1, d.sign, d=overflows, write=lambda a, b, c, p: a | c | p)
-    all_ones(p, m.format)
-    p.sweep(
-        1,
-        overflows,
-        d=is_special,
-        write=lambda a, b, c, p: a | c | p,
-        predicate=lambda a, b, c, p: a | c | p,
-    )
-    p.sweep(1, a.sign, b.sign, d.sign, write=lambda a, b, c, p: a ^ b)
-    with p.if_any_predicate():
-        are_nan(p, m.format)
-        p.sweep(
-            1,
-            m.rows.at(m.top),
-            m.rows.at(m.top - 1),
-            is_nan,
-            write=lambda a, b, c, p: c | p | ~(a | b),
-        )
-        load(p, is_special)
-        overwrite_special(p, m.format, d, is_nan, is_special)

@@ -27,12 +27,14 @@ from gnarl.sw.compiler.sram_compute.lower.rows import (
     enter,
     fill,
     forget_copy,
+    free_run,
     give_rows,
     leave,
     release,
     take,
     transfer,
 )
+from gnarl.sw.compiler.sram_compute.lower.select import NEVER, SHORT
 from gnarl.sw.compiler.sram_compute.lower.steps import (
     CALCULATE,
     FILL,
@@ -52,8 +54,12 @@ _STREAM_ROW = column(Opcode.STREAM, "row")
 
 _ENTRY, _WIDTH, _BASES = (column(Opcode.COMPUTE, name) for name in ("entry", "n", "bases"))
 
-_MOST_OF_OPERANDS = 64
+_MOST_OF_OPERANDS = 96
 """Commands of a step, beside its movements and values that leave their rows."""
+
+_MOST_OF_AN_ARRAY = 2 + 2 * PARTS
+"""Commands that bring one to rows: ``MOVE`` of another value, ``SYNC``; ``LAYOUT`` and ``LOAD`` of
+each part."""
 
 DONE, FULL, FEW = range(3)
 """How it ends: well; without room; where a step needs more rows than there are."""
@@ -118,7 +124,7 @@ def allocate(
     boxes = np.zeros(PARTS + 1, BOX)
     state = State(values, uses, stored, holes, owners, rows, tally[0], bank, tiles[0], boxes)
     if arrays_first:
-        if len(rows) < 2 * len(arrays):
+        if len(rows) < _MOST_OF_AN_ARRAY * len(arrays):
             return Allocated(FULL, 0, 0, 0)
         lacking = _bring_arrays(state, steps, is_needed)
         if lacking:
@@ -229,16 +235,18 @@ def _allocate(
     if lacking:
         return lacking
     scratch, scratch_rows = 0, 0
-    may_replace = False
+    may_replace = NEVER
     if step.kind == CALCULATE:
         scratch_rows = calculations[step.detail].scratch
-        may_replace = calculations[step.detail].may_replace > 0
+        may_replace = calculations[step.detail].may_replace
         if scratch_rows:
             scratch = take(state, scratch_rows, 1)
             if scratch < 0:
                 return scratch_rows
     if step.result >= 0:
         result = state.values[step.result]
+        if may_replace == SHORT and free_run(bank, result.rows, 0) >= 0:
+            may_replace = NEVER
         if result.row < 0 and not (may_replace and _replace(state, step)):
             if not give_rows(state, step.result):
                 return int(result.rows)

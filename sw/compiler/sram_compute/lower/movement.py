@@ -166,6 +166,15 @@ def everywhere(row: np.ndarray, tiles: Record, floods: bool) -> None:
 
 
 @compiled_inner
+def to_other_rows(tiles: Record) -> np.ndarray:
+    """A ``MOVE`` of all bitlines of all tiles that there are, each to itself."""
+    row = _row(np.empty((1, COLUMNS + 1), np.int64), 0, _MOVE)
+    _pattern(row, _BITLINES, _all(tiles.tile), tiles.bit_strides)
+    row[_TILES + 1], row[_TILES + 1 + DIMENSIONS] = 1, tiles.all - 1
+    return row
+
+
+@compiled_inner
 def _pattern(row: np.ndarray, place: int, intervals: np.ndarray, strides: np.ndarray) -> None:
     """Puts start, strides and counts in a row, from column ``place`` on: a level for each
     dimension, none for one place alone."""

@@ -1,7 +1,8 @@
 """Values in rows, and those that leave them for main memory. Source: Infinity Stream, section 3.4.
 
-Where rows are short, the value that is needed last leaves them for a while: constants and what main
-memory has are forgotten, others are stored there first.
+Where free rows do not lie together, a value moves to other rows. Where rows are short, the value
+that is needed last leaves them for a while: constants and what main memory has are forgotten,
+others are stored there first.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from gnarl.hw.sram_compute.wide_lines import are_wide
 from gnarl.sw.compiler.sram_compute.lower.chunks import cut, goes_on, set_part, set_whole
 from gnarl.sw.compiler.sram_compute.lower.columns import column
 from gnarl.sw.compiler.sram_compute.lower.command_times import transfer_cycles
-from gnarl.sw.compiler.sram_compute.lower.commands import MOST_ROWS, append
-from gnarl.sw.compiler.sram_compute.lower.movement import everywhere
+from gnarl.sw.compiler.sram_compute.lower.commands import MOST_ROWS, append, append_movement
+from gnarl.sw.compiler.sram_compute.lower.movement import everywhere, to_other_rows
 from gnarl.sw.compiler.sram_compute.lower.parts import lines_of, margins_of, whole_of
 from gnarl.sw.compiler.sram_compute.lower.records import Record, Records
 from gnarl.sw.program.jit import compiled_inner
@@ -149,18 +150,15 @@ def give_rows(state: State, number: int) -> bool:
 @compiled_inner
 def take(state: State, length: int, from_above: int) -> int:
     """The first of free rows, or of the last such, which are made where there are none; -1 where
-    they cannot be."""
+    they cannot be. A value in rows may have other ones then."""
     bank = state.bank
     while True:
-        run = 0
-        for place in range(bank.wordlines):
-            row = bank.wordlines - 1 - place if from_above else place
-            run = run + 1 if bank.is_free[row] else 0
-            if run == length:
-                first = row if from_above else row - length + 1
-                for taken in range(first, first + length):
-                    bank.is_free[taken] = 0
-                return int(first)
+        first = free_run(bank, length, from_above)
+        if first >= 0:
+            _mark(bank, first, length, 0)
+            return first
+        if _join(state, length):
+            continue
         number = _needed_last(state)
         if number < 0:
             return -1
@@ -171,6 +169,60 @@ def take(state: State, length: int, from_above: int) -> int:
             slot = bank.arrays + value.slot
             transfer(state, STORE, slot, value, whole_of(state.stored[slot]), False)
         release(state, number)
+
+
+@compiled_inner
+def free_run(bank: Record, length: int, from_above: int) -> int:
+    """The first of so many free rows; -1: there are none that lie together."""
+    run = 0
+    for place in range(bank.wordlines):
+        row = bank.wordlines - 1 - place if from_above else place
+        run = run + 1 if bank.is_free[row] else 0
+        if run == length:
+            return int(row if from_above else row - length + 1)
+    return -1
+
+
+@compiled_inner
+def _mark(bank: Record, first: int, length: int, is_free: int) -> None:
+    for row in range(first, first + length):
+        bank.is_free[row] = is_free
+
+
+@compiled_inner
+def _join(state: State, length: int) -> bool:
+    """Moves the value of the fewest rows with which so many free rows lie together; returns whether
+    there is one. O(values in rows x rows)."""
+    bank, free = state.bank, 0
+    for row in range(bank.wordlines):
+        free += bank.is_free[row]
+    if free < length:
+        return False
+    found, goal = -1, -1
+    for place in range(bank.placed_count):
+        number = bank.placed[place]
+        value = state.values[number]
+        if found >= 0 and value.rows >= state.values[found].rows:
+            continue
+        for from_above in range(2):
+            first = free_run(bank, value.rows, from_above)
+            if first < 0:
+                continue
+            _mark(bank, first, value.rows, 0)
+            _mark(bank, value.row, value.rows, 1)
+            if free_run(bank, length, 0) >= 0:
+                found, goal = number, first
+            _mark(bank, value.row, value.rows, 0)
+            _mark(bank, first, value.rows, 1)
+    if found < 0:
+        return False
+    value = state.values[found]
+    move = to_other_rows(state.tiles)
+    append_movement(state.rows, state.tally, move, value.row, goal, value.rows)
+    _mark(bank, goal, value.rows, 0)
+    _mark(bank, value.row, value.rows, 1)
+    value.row = goal
+    return True
 
 
 @compiled_inner

@@ -57,6 +57,10 @@ _SEPARATE = (
 """Operations whose result is none of their operands' rows."""
 
 
+NEVER, SHORT, ALWAYS = range(3)
+"""When a result may have an operand's rows; ``SHORT``: where no others are free."""
+
+
 class UnsupportedError(Exception):
     """What no operation computes."""
 
@@ -68,7 +72,7 @@ class Calculate:
     a, b, e
         which operand of the function each base has; -1: none.
     may_replace
-        whether the result may have an operand's rows.
+        when the result may have an operand's rows, see below.
     a_offset, result_offset
         the row within operand A or the result at which it begins.
     is_partial
@@ -80,7 +84,7 @@ class Calculate:
     a: int = -1
     b: int = -1
     e: int = -1
-    may_replace: bool = True
+    may_replace: int = ALWAYS
     a_offset: int = 0
     result_offset: int = 0
     is_partial: bool = False
@@ -117,7 +121,11 @@ def calculate(
         name, width = _of_integers(function, operands, type)
     if name not in operations or operand == BOOL or (function == "/" and operand != FLOAT32):
         raise UnsupportedError(f"{function} of {operand}")
-    may_replace = name.rpartition(".")[2].removesuffix("_unsigned") not in _SEPARATE
+    may_replace = ALWAYS
+    if name == f"{FLOAT32}.multiply":
+        may_replace = SHORT
+    elif name.rpartition(".")[2].removesuffix("_unsigned") in _SEPARATE:
+        may_replace = NEVER
     return [Calculate(operations[name], width, *bases, may_replace=may_replace)]
 
 
@@ -153,7 +161,7 @@ def shifted(
 
 def copied(bits: int, operations: Mapping[str, Operation]) -> Calculate:
     """The step that copies ``bits`` rows of a value."""
-    return Calculate(operations["move"], bits, 0, may_replace=False)
+    return Calculate(operations["move"], bits, 0, may_replace=NEVER)
 
 
 def _cast(
@@ -167,7 +175,7 @@ def _cast(
     if type == FLOAT32 and given.is_integer:
         sign = "uint" if given.kind == "u" else "int"
         named = operations[f"{FLOAT32}.from_{sign}{given.bits}"]
-        return [Calculate(named, 0, 0, may_replace=False)]
+        return [Calculate(named, 0, 0, may_replace=NEVER)]
     raise UnsupportedError(f"{given} to {type}")
 
 
@@ -182,7 +190,7 @@ def _extended(
         operations["fill"],
         rest,
         0,
-        may_replace=False,
+        may_replace=NEVER,
         a_offset=given.bits - 1,
         result_offset=begin,
         is_partial=True,

@@ -14,11 +14,12 @@ from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.hw.sram_compute.isa import Opcode
 from gnarl.hw.sram_compute.program import assemble, disassemble
-from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator, generate
+from gnarl.sw.compiler.sram_compute.lower.lower import CodeGenerator, MemoryCode, generate
 from gnarl.sw.compiler.sram_compute.optimise.saturate import Limits, optimise_plan
 from gnarl.sw.compiler.sram_compute.tdfg.plan import plan, refusals
 from gnarl.sw.workloads.loops.c import source as c_source
 from gnarl.sw.workloads.loops.ir.binding import Binding, bind
+from gnarl.sw.workloads.loops.ir.nest import Nest
 from gnarl.sw.workloads.loops.python.source import read_file
 from tests.support.sram_compute.lowered_memory import SMALL, execute, require_golden
 from tests.support.sram_compute.tensor_graphs import RandomRegions, nest_of
@@ -272,6 +273,80 @@ for k in range(m):
         layouts = [each.fields for _, each in disassemble(lowered.units) if "base" in each.fields]
         bases.append(len({each["base"] for each in layouts}))
     assert bases[0] == bases[1]
+
+
+def _opcodes(lowered: MemoryCode) -> list[Opcode]:
+    return [command.opcode for _, command in disassemble(lowered.units)]
+
+
+def test_a_sum_over_inputs_stays_in_rows():
+    """Of a convolution, each array comes once, however many inputs there are, and the sum goes to
+    memory once: products take the rows of an operand, and what is free lies together."""
+    taps = " + ".join(f"w[o, k, {x}] * a[k, i, j + {x}]" for x in range(3))
+    nest = nest_of(
+        "a: float32[c, n, m + 2], w: float32[h, c, 3], b: float32[h, n, m]",
+        f"""
+for k in range(c):
+    for o in range(h):
+        for i in range(n):
+            for j in range(m):
+                b[o, i, j] += {taps}
+""",
+    )
+    for inputs in (1, 2, 4):
+        values = {"a": random(inputs, 4, 15), "w": random(8, inputs, 3), "b": random(8, 4, 13)}
+        lowered = require_golden(nest, values)
+        opcodes = _opcodes(lowered)
+        assert (lowered.returns, opcodes.count(Opcode.STORE)) == (0, 1)
+        assert opcodes.count(Opcode.LOAD) <= len(values)
+
+
+def _moved_whole(lowered: MemoryCode, config: SramConfig) -> int:
+    """Moves of values to other rows: of all tiles that there are, and to themselves."""
+    moves = [each.fields for _, each in disassemble(lowered.units) if each.opcode == Opcode.MOVE]
+    return sum(
+        not each["distance"] and each["tiles_counts"] == (config.tiles - 1, 0, 0) for each in moves
+    )
+
+
+TYPES = {"int8": np.int8, "int16": np.int16, "int32": np.int32}
+
+
+def _mixed(rng: Random) -> tuple[Nest, dict[str, Any]]:
+    """A nest of values of several widths, some of which are moved, and its arrays."""
+    types = {name: rng.choice([*TYPES]) for name in "abcdefg"}
+    written = rng.sample("abcdefg", 3)
+
+    def term() -> str:
+        name = rng.choice("abcdefg")
+        return f"{name}[i + {rng.randint(-1, 1)}]".replace("+ -", "- ")
+
+    def expression(depth: int) -> str:
+        if not depth:
+            return term()
+        left, right = expression(depth - 1), expression(rng.randrange(depth))
+        return f"({left} {rng.choice(('+', '-', '*'))} {right})"
+
+    loops = []
+    for name in written:
+        value = expression(rng.randint(2, 3)).replace(f"{name}[", "h[")
+        loops.append(f"for i in range(1, n - 1): {name}[i] = {types[name]}({value})")
+    body = "\n".join(["for k in range(m):", *(f"    {each}" for each in loops)])
+    parameters = ", ".join(f"{name}: {type}[n]" for name, type in {**types, "h": "int16"}.items())
+    values = {
+        name: integers(40, dtype=TYPES[type]) for name, type in {**types, "h": "int16"}.items()
+    }
+    return nest_of(f"{parameters}, z: int8[m]", body), {**values, "z": integers(2, dtype=np.int8)}
+
+
+def test_values_of_several_widths_in_few_rows():
+    """Results are right wherever values move to; in some of these nests some do."""
+    moved = 0
+    for seed in range(30):
+        nest, values = _mixed(Random(seed))
+        config = replace(SMALL, wordlines=(128, 256)[seed % 2], memory_bytes=1 << 18)
+        moved += _moved_whole(require_golden(nest, values, config), config) > 0
+    assert moved
 
 
 def test_commands_are_remembered_by_sizes_and_scalars():
