@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from gnarl.hw.lib.lines.line_port import LinePort
@@ -96,7 +96,7 @@ class ArrayTransfer(wiring.Component):
         # Lines of which nothing is transferred are passed over.
         words_of = self._channels * LINE_WORDS
         placed, given = Signal(words_of), Signal(words_of)
-        wide: Value = self.wide if self._channels > 1 else Const(1)
+        wide = self.wide
         m.d.comb += [
             words.eq(inner_words(m, each.place, transfer, entry, self._channels, wide))
             for words, each in ((placed, places), (given, asks))
