@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.lib.c_reference import FLAGS, compiled, one_nan, results
+from bench.sram_compute_parts.c_reference import FLAGS, compiled, one_nan, results
 from gnarl.sw.workloads.loops.ir.binding import dimension
 from gnarl.sw.workloads.loops.ir.nest import Array, Nest
 from gnarl.sw.workloads.loops.ir.scalar_type import FLOAT32, ScalarType

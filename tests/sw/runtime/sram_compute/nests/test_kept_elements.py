@@ -51,6 +51,7 @@ IN_MEMORY = BOTH | {
     "kept before a loop that stores, used behind",
     "kept in an inner loop",
     "kept, and added to",
+    "kept, used, in loops one after the other",
     "kept, added to by what was kept",
     "two sums of one",
 }
