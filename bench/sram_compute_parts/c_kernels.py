@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from bench.lib import c_reference
 from bench.lib.cycles import cycles_of
 from bench.lib.measurements import measure_exact
 from bench.lib.plots import bars, save, subplots
@@ -20,6 +19,7 @@ from bench.lib.records import Metric, Record, Setting, rows
 from bench.lib.request import Request
 from bench.lib.summary import cell, mark
 from bench.lib.tables import Cells
+from bench.sram_compute_parts import c_reference
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.target.configuration import load_configuration
