@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
+from dataclasses import replace
 from typing import Any
 
 from gnarl.sw.workloads.loops.ir.binding import Binding
@@ -38,7 +39,7 @@ def cost_form(nest: Nest, binding: Binding, zeros: Collection[str]) -> Hashable 
         changed = with_parts(part, renamed)
         if isinstance(changed, Load | Store | AugmentedStore):
             name = names.setdefault(changed.array, f"array {len(names)}")
-            return with_array(changed, name)
+            return replace(changed, array=name)
         return changed
 
     body = renamed(nest.body)
@@ -46,18 +47,6 @@ def cost_form(nest: Nest, binding: Binding, zeros: Collection[str]) -> Hashable 
         (binding.arrays[name].shape, nest.arrays[name].type, name in zeros) for name in names
     )
     return body, arrays
-
-
-def with_array(part: Any, name: str) -> Any:
-    """An access to another array."""
-    match part:
-        case Load(_, indices, type, place):
-            return Load(name, indices, type, place)
-        case Store(_, indices, value, place):
-            return Store(name, indices, value, place)
-        case AugmentedStore(operator, _, indices, value, place):
-            return AugmentedStore(operator, name, indices, value, place)
-    raise TypeError(part)
 
 
 def _is_steady(nest: Nest) -> bool:
