@@ -14,6 +14,7 @@ from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.sw.compiler.sram_compute.sections import program_of
 from gnarl.sw.program.program import Program
 from gnarl.sw.program.tensor_spec import TensorSpec
+from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.run.device import Device
 from tests.support.sram_compute.programs import FIRST_LINE
 
@@ -42,11 +43,27 @@ def program(config: SramConfig, units: np.ndarray, instructions: Any = None) -> 
     return program_of(config, "random", given, found, units, instructions)
 
 
+def run(device: Device[Any], given: Program, seed: int) -> Result[Any]:
+    """A run on random lines."""
+    return device.run(given, {"lines": random_lines(seed)}, max_cycles=MOST_CYCLES)
+
+
+def random_lines(seed: int) -> np.ndarray:
+    """uint32 [``MORE_LINES``, words of a line]."""
+    return np.random.default_rng(seed).integers(0, 1 << 32, (MORE_LINES, LINE_WORDS), np.uint32)
+
+
+def require_same(found: Result[Any], wanted: Result[Any]) -> None:
+    """Memory, cycles and the counters that ``wanted`` has."""
+    assert found.outputs["results"].tobytes() == wanted.outputs["results"].tobytes()
+    assert found.cycles == wanted.cycles
+    assert {name: found.counters[name] for name in wanted.counters} == wanted.counters
+
+
 def ending(device: Device[Any], given: Program, seed: int, max_cycles: int = MOST_CYCLES) -> End:
     """The ending of a run on random lines. Errors are named as the model does it."""
-    lines = np.random.default_rng(seed).integers(0, 1 << 32, (MORE_LINES, LINE_WORDS), np.uint32)
     try:
-        found = device.run(given, {"lines": lines}, max_cycles=max_cycles)
+        found = device.run(given, {"lines": random_lines(seed)}, max_cycles=max_cycles)
     except ProgramError as error:
         return End(b"", None, _cause(str(error)))
     return End(found.outputs["results"].tobytes(), found.cycles, "")

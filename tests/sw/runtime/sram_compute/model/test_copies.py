@@ -19,7 +19,8 @@ from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from tests.support.parameters import slow_but
-from tests.support.sram_compute.machine import MORE_LINES, MOST_CYCLES, program
+from tests.support.sram_compute import machine
+from tests.support.sram_compute.machine import MORE_LINES, program, random_lines, require_same
 from tests.support.sram_compute.programs import FIRST_LINE, fitting_loop
 
 SMALL = ("core_lanes=0", "formats=[]", "wordlines=64", "arrays=2")
@@ -61,20 +62,12 @@ def copies(config: SramConfig, chance: random.Random, count: int) -> list[Comman
 
 
 def run(device: Device[Any], config: SramConfig, commands: list[Command], seed: int) -> Result[Any]:
-    lines = np.random.default_rng(seed).integers(0, 1 << 32, (MORE_LINES, LINE_WORDS), np.uint32)
-    given = program(config, assemble([*commands, command(Opcode.END)]))
-    return device.run(given, {"lines": lines}, max_cycles=MOST_CYCLES)
-
-
-def same(found: Result[Any], wanted: Result[Any]) -> None:
-    assert found.outputs["results"].tobytes() == wanted.outputs["results"].tobytes()
-    assert found.cycles == wanted.cycles
-    assert {name: found.counters[name] for name in wanted.counters} == wanted.counters
+    return machine.run(device, program(config, assemble([*commands, command(Opcode.END)])), seed)
 
 
 def copied(given: list[Command], words: np.ndarray, seed: int) -> np.ndarray:
     """The lines of memory behind copies, one after the other; ``words`` of banks change."""
-    lines = np.random.default_rng(seed).integers(0, 1 << 32, (MORE_LINES, LINE_WORDS), np.uint32)
+    lines = random_lines(seed)
     for each in given:
         fields = each.fields
         first = fields["line"] - FIRST_LINE
@@ -95,13 +88,13 @@ def check(device: Device[Any], model: Device[Any], config: SramConfig, seed: int
     found = run(device, config, given, seed)
     lines = copied(given, np.zeros((there, LINE_WORDS), np.uint32), seed)
     np.testing.assert_array_equal(found.outputs["results"], lines)
-    same(found, run(model, config, given, seed))
+    require_same(found, run(model, config, given, seed))
     streams = RandomStreams(config, chance, FIRST_LINE)
     mixed = [*clearing(config), *clearing_engines()]
     for _ in range(2):
         mixed += [*copies(config, chance, chance.randint(1, 5)), *fitting_loop(streams)]
     mixed += copies(config, chance, 2)
-    same(run(device, config, mixed, seed), run(model, config, mixed, seed))
+    require_same(run(device, config, mixed, seed), run(model, config, mixed, seed))
 
 
 @pytest.mark.parametrize("machine", slow_but(["a line a cycle"], MACHINES))

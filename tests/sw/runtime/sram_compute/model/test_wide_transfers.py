@@ -20,7 +20,8 @@ from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.target.configuration import NamedConfiguration, load_configuration
 from tests.support.parameters import slow_but
-from tests.support.sram_compute.machine import MORE_LINES, MOST_CYCLES, program
+from tests.support.sram_compute import machine
+from tests.support.sram_compute.machine import MORE_LINES, program, random_lines, require_same
 from tests.support.sram_compute.programs import FIRST_LINE, right_program
 
 SMALL = ("core_lanes=0", "near_lanes=0", "formats=[]")
@@ -122,27 +123,19 @@ def transfers(config: SramConfig, seed: int) -> tuple[list[Command], np.ndarray,
 def check(device: Device[Any], model: Device[Any], config: SramConfig, seed: int) -> int:
     commands, is_changed, wide = transfers(config, seed)
     found = run(device, config, commands, seed)
-    lines = np.random.default_rng(seed).integers(0, 1 << 32, (MORE_LINES, LINE_WORDS), np.uint32)
+    lines = random_lines(seed)
     source, target = (each.fields["base"] - FIRST_LINE for each in commands[:2])
     count = is_changed.size // LINE_WORDS
     copied = lines[source : source + count].reshape(is_changed.shape)
     kept = lines[target : target + count].reshape(is_changed.shape)
     lines[target : target + count] = np.where(is_changed, copied, kept).reshape(-1, LINE_WORDS)
     np.testing.assert_array_equal(found.outputs["results"], lines)
-    same(found, run(model, config, commands, seed))
+    require_same(found, run(model, config, commands, seed))
     return wide
 
 
-def same(found: Result[Any], wanted: Result[Any]) -> None:
-    assert found.outputs["results"].tobytes() == wanted.outputs["results"].tobytes()
-    assert found.cycles == wanted.cycles
-    assert {name: found.counters[name] for name in wanted.counters} == wanted.counters
-
-
 def run(device: Device[Any], config: SramConfig, commands: list[Command], seed: int) -> Result[Any]:
-    lines = np.random.default_rng(seed).integers(0, 1 << 32, (MORE_LINES, LINE_WORDS), np.uint32)
-    given = program(config, assemble(commands))
-    return device.run(given, {"lines": lines}, max_cycles=MOST_CYCLES)
+    return machine.run(device, program(config, assemble(commands)), seed)
 
 
 @pytest.mark.parametrize("machine", slow_but(["four, slower than a cycle"], MACHINES))
@@ -167,4 +160,4 @@ def test_other_commands_do_what_the_model_does():
         for seed in range(12):
             commands = right_program(given.config, seed)
             found = run(device, given.config, commands, seed)
-            same(found, run(model, given.config, commands, seed))
+            require_same(found, run(model, given.config, commands, seed))
