@@ -88,6 +88,8 @@ class _Narrower:
         for node in graph.nodes:
             is_integer = node.type.is_integer
             self._ranges.append(_range(node, self._ranges, graph) if is_integer else None)
+        self._given = {each.value: each.type for each in graph.nodes if isinstance(each, Const)}
+        """The types of scalars, by name."""
         self._demands = [0] * len(graph.nodes)
         self._builder = Builder()
         self._made: list[int] = []
@@ -218,11 +220,17 @@ class _Narrower:
         """The node in as many rows, and of that type."""
         made = self._made[number]
         node = self._builder.nodes[made]
-        if isinstance(node, Const):
-            return self._builder.add(replace(node, type=type))
         if node.type == type:
             return made
+        if isinstance(node, Const) and (type.bits <= node.type.bits or self._is_itself(node)):
+            return self._builder.add(replace(node, type=type))
         return self._builder.add(Compute("cast", (made,), type))
+
+    def _is_itself(self, node: Const) -> bool:
+        """Whether its value is the constant's or scalar's own, and not what low bits make of it."""
+        if isinstance(node.value, str):
+            return _whole(node.type).has(_whole(self._given[node.value]))
+        return node.type.least <= node.value <= node.type.most
 
     def _as_wide(self, number: int, type: ScalarType) -> int:
         """The node in as many rows; what they are taken for does not matter."""
@@ -233,7 +241,7 @@ class _Narrower:
 
 def _range(node: Node, known: Sequence[Range | None], graph: Graph) -> Range:
     """The range of an integer node, given those of the nodes that it reads."""
-    whole = Range(node.type.least, node.type.most)
+    whole = _whole(node.type)
     operand_ranges = [known[each] for each in operands(node)]
     match node:
         case Const(value) if not isinstance(value, str):
@@ -250,6 +258,11 @@ def _range(node: Node, known: Sequence[Range | None], graph: Graph) -> Range:
         case _:
             numbers = None
     return numbers if numbers is not None and whole.has(numbers) else whole
+
+
+def _whole(type: ScalarType) -> Range:
+    """All numbers of an integer type."""
+    return Range(type.least, type.most)
 
 
 def _computed(function: str, given: Sequence[Range]) -> Range | None:

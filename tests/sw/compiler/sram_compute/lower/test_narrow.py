@@ -20,6 +20,7 @@ from tests.sw.compiler.sram_compute.lower.test_lower import require_golden
 INTEGERS = {each.name: each for each in ELEMENT_TYPES if each.is_integer}
 
 SOURCES = [f"{name}_a: {name}[n]" for name in INTEGERS]
+SOURCES += [f"{name}_s: {name}" for name in INTEGERS]
 
 CELLS = 40
 
@@ -43,7 +44,7 @@ def expressions(draw: st.DrawFn, name: str, depth: int = 4) -> str:
 
     kind = draw(st.sampled_from(["load", "sum", "cast", "extremum", "number", "choice", "unary"]))
     if depth == 0 or kind == "load":
-        return f"{name}({draw(names)}_a[i])"
+        return f"{name}({draw(names)}{draw(st.sampled_from(['_a[i]', '_s']))})"
     match kind:
         case "cast":
             return f"{name}({inner(draw(names))})"
@@ -82,7 +83,25 @@ def test_results_are_the_same(texts: list[tuple[str, str]], seed: int):
     targets = [f"to{at}: {to}[n]" for at, (to, _) in enumerate(texts)]
     nest = nest_of(", ".join(SOURCES + targets), "\n".join(lines))
     chance = np.random.default_rng(seed)
-    require_golden(nest, {f"{each}_a": numbers(type, chance) for each, type in INTEGERS.items()})
+    values = {f"{each}_a": numbers(type, chance) for each, type in INTEGERS.items()}
+    scalars = {f"{each}_s": numbers(type, chance)[0] for each, type in INTEGERS.items()}
+    require_golden(nest, values | scalars)
+
+
+@pytest.mark.parametrize("between", INTEGERS)
+@pytest.mark.parametrize("given", INTEGERS)
+def test_low_bits_of_a_scalar_are_not_the_scalar(given: str, between: str):
+    """A scalar that fits no type on the way is what each of the types makes of it."""
+    targets = [f"{to}_d: int32[n]" for to in INTEGERS]
+    lines = [f"{to}_d[i] = int32({to}({between}(s)))" for to in INTEGERS]
+    nest = nest_of(
+        ", ".join([f"s: {given}", *targets]),
+        "\n".join(f"for i in range(n): {each}" for each in lines),
+    )
+    type = INTEGERS[given]
+    for value in (type.least, -3 if type.least < 0 else 3, type.most):
+        targets_now = {f"{to}_d": np.zeros(5, np.int32) for to in INTEGERS}
+        require_golden(nest, {"s": value, **targets_now})
 
 
 ALONG = """
