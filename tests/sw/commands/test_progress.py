@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import time
 from pathlib import Path
 from unittest import mock
@@ -33,6 +34,13 @@ def shown(terminal: bool, seconds: float) -> str:
     return text.getvalue()
 
 
+def stages_of(text: str) -> list[str]:
+    """The stages whose lines ``text`` is, each with a time of its own."""
+    found = [re.fullmatch(r"(\w+): \d+\.\d s", line) for line in text.splitlines()]
+    assert all(found), text
+    return [each[1] for each in found if each]
+
+
 def test_what_is_quick_shows_nothing() -> None:
     assert shown(terminal=True, seconds=0) == ""
     assert shown(terminal=False, seconds=0) == ""
@@ -54,7 +62,7 @@ def test_a_stage_that_cannot_tell_shows_no_time_left() -> None:
 
 
 def test_without_a_terminal_there_is_one_line_at_the_end() -> None:
-    assert shown(terminal=False, seconds=0.1) == "compile: 0.1 s\n"
+    assert stages_of(shown(terminal=False, seconds=0.1)) == ["compile"]
 
 
 def test_lines_wait_and_are_dropped_if_nobody_asks_for_them() -> None:
@@ -65,13 +73,13 @@ def test_lines_wait_and_are_dropped_if_nobody_asks_for_them() -> None:
             time.sleep(0.1)
         assert text.getvalue() == ""
         print_held()
-        assert text.getvalue() == "compile: 0.1 s\n"
+        assert stages_of(text.getvalue()) == ["compile"]
         with stages("simulate"):
             time.sleep(0.1)
-    assert text.getvalue() == "compile: 0.1 s\n"
+    assert stages_of(text.getvalue()) == ["compile"]
     with stages("verify"):
         time.sleep(0.1)
-    assert text.getvalue() == "compile: 0.1 s\nverify: 0.1 s\n"
+    assert stages_of(text.getvalue()) == ["compile", "verify"]
 
 
 def test_lines_on_a_terminal_do_not_wait() -> None:

@@ -119,7 +119,7 @@ def test_a_configuration_has_the_graph_of_the_fewest_cycles(
 )
 def test_each_array_has_its_own_type_and_any_shape(
     devices: Mapping[str, Device],
-    mixed: Program,
+    mixed_in_memory: Program,
     shape: tuple[int, int],
     most: int,
     is_given: bool,
@@ -136,13 +136,18 @@ def test_each_array_has_its_own_type_and_any_shape(
     if is_given:
         values["c"] = before
         wanted += before
-    found = devices[config].run(mixed, values)
+    found = devices[config].run(mixed_in_memory, values)
     assert found.outputs["c"].tobytes() == np.minimum(wanted, np.int32(most)).tobytes()
 
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Program:
     return saved(MIXED, tmp_path_factory.mktemp("mixed"), "mixed.c")
+
+
+@pytest.fixture(scope="module")
+def mixed_in_memory(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    return saved(MIXED, tmp_path_factory.mktemp("mixed"), "mixed.c", place="memory")
 
 
 def test_the_rtl_runs_a_file_on_any_shapes(tmp_path: Path, mixed: Program):
