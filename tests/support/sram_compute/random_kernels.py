@@ -1,12 +1,15 @@
 """Random kernels in C for in-SRAM computing: expressions of mixed types over one to three loops.
 
-Elementwise, conditional, shifted, reversed, gathered, scattered, repeated and in two dimensions,
-transposed where these are alike; sums of all, of rows and of columns; scans, triangles, and bounds
-that are loaded. Sizes from 0; elements are small, at the edges of their types, or special floats.
+Elementwise, conditional, shifted, reversed, gathered, scattered, repeated, every second one, and in
+two and three dimensions, transposed where these are alike; arrays of the function's own; iterations
+that read what others in the same or another loop wrote; sums of all, of rows and of columns; scans,
+triangles, bounds that are loaded, and places that only bounds or conditions keep inside. Sizes from
+0; elements are small, at the edges of their types, or special floats.
 """
 
 from __future__ import annotations
 
+from itertools import count
 from random import Random
 
 import numpy as np
@@ -37,6 +40,8 @@ SHAPES = {
     "f": "[n][m]",
     "g": "[1][m]",
     "h": "[n][1]",
+    "o": "[n][2][m]",
+    "p": "[n][2][m]",
 }
 _FLOATS = (0.0, -0.0, 1, -1, 1.5, 7, 1e30, -3e38, 1e-40, np.inf, -np.inf, np.nan)
 
@@ -55,6 +60,7 @@ class Kernel:
         self._n = random.choice((0, 1, 2, 3, 4, 7, 8, 16, 17, 24, 33, 48, 100, 300))
         self._m = random.choice((1, 2, 5, 16, 17, self._n))
         self._elements = random.choice(("small", "edges"))
+        self._numbers = count()
 
     def workload(self) -> LoopWorkload:
         parameters = ["int n", "int m", f"{self._type['s']} s", f"{self._type['u']} u"]
@@ -65,12 +71,13 @@ class Kernel:
         nest = read_source(text, "kernel.c")
         values = {}
         for each in nest.parameters:
-            shape = self._shape(each.name) if isinstance(each, Array) else ()
-            values[each.name] = self._values(each.name, shape, each.type.dtype)
+            if each.name not in nest.temporaries:
+                shape = self._shape(each.name) if isinstance(each, Array) else ()
+                values[each.name] = self._values(each.name, shape, each.type.dtype)
         return LoopWorkload("kernel", nest, values)
 
     def _shape(self, name: str) -> tuple[int, ...]:
-        sizes = {"n": self._n, "m": self._m, "1": 1}
+        sizes = {"n": self._n, "m": self._m, "1": 1, "2": 2}
         return tuple(sizes[each] for each in SHAPES[name] if each in sizes)
 
     def _values(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -96,7 +103,7 @@ class Kernel:
         to, other = random.choice("bcd"), random.choice("bcd")
         depth = random.randint(0, 3)
         operator = random.choice("+-*")
-        match random.randrange(18):
+        match random.randrange(30):
             case 0 | 1 | 2:
                 return f"{inner} {to}[i] = {self._expression(depth)};"
             case 3 | 4:
@@ -136,9 +143,94 @@ class Kernel:
                 return f"{rows} {columns} {stored} = {loaded} {operator} {self._expression(1, 0)};"
             case 16:
                 return f"{inner} d[i] = d[i - 1] {operator} {self._expression(1)};"
-            case _:
+            case 17:
                 bound = random.choice(("j < l[i]", "j < i"))
                 return f"{rows} for (int j = 0; {bound}; j++) d[i] += a[j];"
+            case 18 | 19 | 20:
+                return self._through_own_array()
+            case 21 | 22 | 23:
+                return self._in_order()
+            case 24 | 25:
+                return self._in_three_dimensions()
+            case 26 | 27:
+                return self._kept_inside()
+            case 28:
+                return f"{inner} *r {random.choice(('=', '+='))} {self._expression(depth)};"
+            case _:
+                half = "for (int i = 0; i < n / 2; i++)"
+                loaded = random.choice(("a[2 * i]", "a[2 * i + 1]", "a[i + n / 2]"))
+                stored = random.choice((f"{to}[i]", f"{to}[2 * i]", f"{to}[n - 1 - 2 * i]"))
+                return f"{half} {stored} = {loaded} {operator} {self._expression(1, 0)};"
+
+    def _through_own_array(self) -> str:
+        """An array of the function is filled whole, and read at other places."""
+        random = self._random
+        name, type = f"w{next(self._numbers)}", random.choice(_TYPES)
+        to, operator = random.choice("bcd"), random.choice("+-*")
+        value = self._expression(random.randint(0, 2), 0)
+        every = "for (int i = 0; i < n; i++)"
+        inner = "for (int i = 1; i < n - 1; i++)"
+        if random.random() < 0.5:
+            place = random.choice(("i", "i - 1", "i + 1", "n - 1 - i", "x[i]"))
+            again = random.choice(("", "", f"{inner} {name}[i] += {name}[i + 1];"))
+            filled = f"{type} {name}[n]; {every} {name}[i] = {value};"
+            return f"{filled} {again} {inner} {to}[i] = {name}[{place}] {operator} {self._leaf(1)};"
+        columns = "for (int j = 0; j < m; j++)"
+        place = random.choice(("[i][j]", "[i - 1][j]", "[i + 1][j]"))
+        filled = (
+            f"{type} {name}[n][m]; {every} {columns} {name}[i][j] = f[i][j] {operator} {value};"
+        )
+        used = random.choice(("e[i][j] =", "e[i][j] +=", f"{to}[i] +=", "r[0] +="))
+        return f"{filled} {inner} {columns} {used} {name}{place};"
+
+    def _in_order(self) -> str:
+        """Iterations read what those before wrote, in the same loop or the one around."""
+        random = self._random
+        operator, small = random.choice("+-*"), self._expression(1, 0)
+        rows = random.choice(("for (int i = 1; i < n; i++)", "for (int i = n - 1; i > 0; i--)"))
+        columns = random.choice(
+            ("for (int j = 1; j < m - 1; j++)", "for (int j = m - 2; j > 0; j--)")
+        )
+        if random.random() < 0.3:
+            name, type = f"t{next(self._numbers)}", random.choice(_TYPES)
+            to, best = random.choice("bcd"), f"a[i] > {name} ? a[i] : {name}"
+            step = random.choice((f"{name} {operator} {small}", f"{best} {operator} {small}"))
+            return f"{type} {name} = s; {rows} {{ {name} = {step}; {to}[i] = {name}; }}"
+        loaded = [
+            f"e[i{random.choice(('', ' - 1'))}][j{random.choice(('', ' - 1', ' + 1'))}]"
+            for _ in range(random.choice((1, 1, 2)))
+        ]
+        loops = random.sample((rows, columns), 2)
+        return f"{' '.join(loops)} e[i][j] = {f' {operator} '.join((*loaded, small))};"
+
+    def _in_three_dimensions(self) -> str:
+        random = self._random
+        loops = ["for (int i = 0; i < n; i++)", "for (int k = 0; k < 2; k++)"]
+        loops.append("for (int j = 0; j < m; j++)")
+        stored = random.choice(("o[i][k][j]", "o[i][k][j]", "o[i][1 - k][j]", "e[i][j]", "h[i][0]"))
+        loaded = random.choice(("p[i][k][j]", "p[i][1 - k][j]", "o[i][k][j]", "p[i][k][0]"))
+        store = random.choice(("=", "+=")) if stored[0] == "o" else "+="
+        value = f"{loaded} {random.choice('+-*')} {random.choice(('f[i][j]', 'g[0][j]', 's', 'k'))}"
+        return f"{' '.join(random.sample(loops, 3))} {stored} {store} {value};"
+
+    def _kept_inside(self) -> str:
+        """Places that only bounds or conditions keep inside the array."""
+        random = self._random
+        to, operator, small = random.choice("bcd"), random.choice("+-*"), self._expression(1, 0)
+        every = "for (int i = 0; i < n; i++)"
+        match random.randrange(4):
+            case 0:
+                return f"{every} for (int j = 0; j < i; j++) {to}[i] += a[i - j - 1] {operator} s;"
+            case 1:
+                condition = random.choice(("i > 1", "i >= 2 && a[i - 2] > s", "s > 0 && i > 2"))
+                return f"{every} if ({condition}) {to}[i] = a[i - 2] {operator} {small};"
+            case 2:
+                return f"{every} {to}[i] = (i + 3 < n ? a[i + 3] : {small}) {operator} {small};"
+            case _:
+                bound = random.choice(("l[i]", "x[i]"))
+                return (
+                    f"{every} for (int j = 0; j < {bound}; j++) {to}[i] += a[j] {operator} {small};"
+                )
 
     def _condition(self) -> str:
         comparison = self._random.choice(_COMPARISONS)
@@ -153,7 +245,7 @@ class Kernel:
         def part() -> str:
             return self._expression(depth - random.choice((1, 1, 2)), reach)
 
-        match random.randrange(20):
+        match random.randrange(22):
             case 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8:
                 return f"({part()} {random.choice('+-*')} {part()})"
             case 9:
@@ -174,7 +266,12 @@ class Kernel:
             case 16 | 17:
                 return f"(({random.choice(_TYPES)})({part()}))"
             case 18:
-                return f"{random.choice(('fabsf', 'sqrtf', 'abs'))}({part()})"
+                return f"{random.choice(('fabsf', 'sqrtf', 'abs', 'expf'))}({part()})"
+            case 19:
+                return f"__builtin_popcount({part()})"
+            case 20:
+                exponent = random.choice(("2.0f", "0.5f", "-1.0f", part()))
+                return f"powf({part()}, {exponent})"
             case _:
                 return f"{random.choice(('fminf', 'fmaxf'))}({part()}, {part()})"
 
