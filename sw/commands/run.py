@@ -79,6 +79,12 @@ from gnarl.sw.runtime.target.presenter import is_trace
     "instruction by instruction), to this PNG file; to a .json file, as trace events for "
     "ui.perfetto.dev.",
 )
+@click.option(
+    "--lines",
+    is_flag=True,
+    help="Also report which lines of the source the cycles go to, and to which arrays; the model "
+    "runs once more for it (sram).",
+)
 def run(
     config: str,
     workload: str | None,
@@ -95,6 +101,7 @@ def run(
     output: Path | None,
     waves: Path | None,
     timeline: Path | None,
+    lines: bool,
     own: dict[str, Any],
 ) -> int:
     """Run a workload, or a program file with --values, and compare with the golden model.
@@ -124,6 +131,8 @@ def run(
     configuration = load_configuration(config, overrides)
     target = configuration.target
     _check_run(target, backend, waves, timeline)
+    if lines and not target.presenter.knows_lines:
+        raise click.UsageError(f"--lines: not supported by target {target.name}.")
     require_limits([target], max_cycles)
     source = workload_of(configuration, workload)
     if output is not None:
@@ -142,6 +151,7 @@ def run(
         port=port,
         baud=baud,
         timeline=timeline,
+        lines=lines,
         output=output,
         stages=ConsoleStages(stderr()),
         begun=begun(),

@@ -75,7 +75,8 @@ class LoopCode:
     With a ``layout`` there is one more parameter ``lines`` behind ``most``, int64 [n]: the
     first n lines are noted from which arrays that the nest does not write are read, lines that are
     the array's last one left out. Then ``notes`` goes on with the operations on float32 that were
-    done, how many of them were products, and how many lines there are.
+    done, how many of them were products, those on integers that are no indices or bounds, and how
+    many lines there are.
 
     source
         the text of a module that has the function and refers to NumPy alone.
@@ -96,7 +97,7 @@ class LoopCode:
         self.traps: list[Trap] = []
         counts = ["iterations"]
         if layout is not None:
-            counts += ["operations", "products", "count"]
+            counts += ["operations", "products", "integers", "count"]
         self.notes = len(counts)
         self._constants: list[str] = []
         self._real = real
@@ -106,6 +107,7 @@ class LoopCode:
         self._lines: list[str] = []
         self._depth = 0
         self._count = 0
+        self._is_value = False
         parameters = [size.name for size in nest.sizes] + [*nest.scalars, *nest.arrays]
         self._layout = layout
         more = "" if layout is None else ", lines"
@@ -161,10 +163,14 @@ class LoopCode:
             self._line("count += 1")
 
     def _note_operation(self, type: ScalarType, is_product: bool = False) -> None:
-        if self._layout is not None and type == FLOAT32:
+        if self._layout is None:
+            return
+        if type == FLOAT32:
             self._line("operations += 1")
             if is_product:
                 self._line("products += 1")
+        elif type.is_integer and self._is_value:
+            self._line("integers += 1")
 
     def _line(self, text: str) -> None:
         self._lines.append("    " * self._depth + text)
@@ -215,18 +221,20 @@ class LoopCode:
             case Merge():
                 self._merge(statement)
             case Store(array, indices, value, place):
-                stored = self._expression(value)
+                stored = self._data(value)
                 self._line(f"{self._element(array, indices, place)} = {stored}")
             case AugmentedStore(operator, array, indices, value, place):
                 element = self._element(array, indices, place)
                 type = self._arrays[array].type
                 left = self._load(element, type)
-                right = self._expression(value)
-                self._line(f"{element} = {self._binary(operator, left, right, type, value, place)}")
+                right = self._data(value)
+                with self._values(True):
+                    result = self._binary(operator, left, right, type, value, place)
+                self._line(f"{element} = {result}")
             case Assign(name, value):
-                self._line(f"{_name(name)} = {self._expression(value)}")
+                self._line(f"{_name(name)} = {self._data(value)}")
             case If(condition, then, otherwise):
-                self._line(f"if {self._expression(condition)}:")
+                self._line(f"if {self._data(condition)}:")
                 with self._indented():
                     self._block(then)
                 self._line("else:")
@@ -321,7 +329,8 @@ class LoopCode:
     def _element(
         self, array: str, indices: Iterable[Expression], place: Location, *, reads: bool = False
     ) -> str:
-        values = [self._expression(index) for index in indices]
+        with self._values(False):
+            values = [self._expression(index) for index in indices]
         for axis, value in enumerate(values):
             length = _length(array, axis)
             self._trap(
@@ -337,6 +346,18 @@ class LoopCode:
 
     def _load(self, element: str, type: ScalarType) -> str:
         return self._value(f"np.int64({element})" if type.is_integer else element)
+
+    @contextmanager
+    def _values(self, are: bool) -> Any:
+        """Whether what is computed there are values, not indices or bounds."""
+        before, self._is_value = self._is_value, are
+        yield
+        self._is_value = before
+
+    def _data(self, expression: Expression) -> str:
+        """The code of an expression that is a value."""
+        with self._values(True):
+            return self._expression(expression)
 
     def _expression(self, expression: Expression) -> str:
         match expression:

@@ -38,11 +38,12 @@ _LINES = 1 << 16
 
 @dataclass(frozen=True)
 class Work:
-    """``operations`` on float32, of which some are ``products``; ``lines`` int64 [n]: as
-    ``LoopCode`` notes them, in order."""
+    """``operations`` on float32, of which some are ``products``, and on ``integers`` that are no
+    indices or bounds; ``lines`` int64 [n]: as ``LoopCode`` notes them, in order."""
 
     operations: int
     products: int
+    integers: int
     lines: np.ndarray
 
 
@@ -95,9 +96,9 @@ class GoldenLoops:
         function = _Function(LoopCode(self._nest, layout=layout), np.dtype(np.float32))
         lines = np.zeros(_LINES, np.int64)
         while True:
-            (_, operations, products, count, *_), _ = self._run(function, binding, lines)
+            (_, operations, products, integers, count, *_), _ = self._run(function, binding, lines)
             if count <= len(lines):
-                return Work(operations, products, lines[:count])
+                return Work(operations, products, integers, lines[:count])
             lines = np.zeros(count, np.int64)
 
     def _counted(self, function: _Function, binding: Binding) -> Counted:

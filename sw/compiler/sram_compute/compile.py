@@ -77,27 +77,40 @@ def compile(
 
     Raises ``WorkloadError`` naming the line that ``config`` does not run, and ``CapacityError``.
     """
-    if place in ("core", "near") and tile is not None:
-        raise WorkloadError(f"--tile {tile}: only memory has tiles: must be left out")
     if place is not None and place not in ENGINES:
         raise WorkloadError(f"--place {place}: not supported: must be one of {', '.join(ENGINES)}")
     if isinstance(workload, CommandWorkload):
         for option, value in (("place", place), ("tile", tile)):
             if value is not None:
-                problem = f"--{option} {value}: only nests have a {option}: must be left out"
-                raise WorkloadError(problem)
+                raise WorkloadError(no_nest(option, value))
         return command_program.compile(workload, config, seed=seed, trace=trace)
     if not workload.nest.outputs:
         nest = workload.nest
         raise WorkloadError(f"{nest.place}: {nest.name} writes no array: must write one")
     fat = FatProgram(workload.nest, (), place or ENGINES[0], reassociate, tile)
-    fat = _with_graphs(fat, config, trace, optimise)
+    fat = _with_graphs(fat, config, trace, optimise=optimise)
     if any(trace.wants(each.name) for each in results(LOWERING)):
         Specialiser(fat, workload.name, config).program(workload.binding, workload.inputs, trace)
     return fat_file(fat, workload.name)
 
 
-def _with_graphs(fat: FatProgram, config: SramConfig, trace: Trace, optimise: bool) -> FatProgram:
+def no_nest(option: str, value: str) -> str:
+    """The text of an error: an option that only nests have is given to commands."""
+    return f"--{option} {value}: only nests have a {option}: must be left out"
+
+
+def in_place(fat: FatProgram, name: str, config: SramConfig, *, place: str) -> Program:
+    """The program of a nest that was compiled for another place, with graphs made anew. ``place``:
+    one of ``ENGINES``; raises as ``compile`` does."""
+    fat = replace(fat, parts=(), engine=place)
+    return fat_file(_with_graphs(fat, config, Trace(), optimise=True), name)
+
+
+def _with_graphs(
+    fat: FatProgram, config: SramConfig, trace: Trace, *, optimise: bool
+) -> FatProgram:
+    if fat.engine in ("core", "near") and fat.tile is not None:
+        raise WorkloadError(f"--tile {fat.tile}: only memory has tiles: must be left out")
     nest, options = fat.nest, GraphOptions(optimise)
     if fat.engine in ("core", "near"):
         alone = (replace(nest, body=(each,)) for each in nest.body)

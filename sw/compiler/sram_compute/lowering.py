@@ -252,6 +252,7 @@ class Specialiser:
             {each: value.item() for each, value in binding.scalars.items()},
             tuple(step for part, code in parts if code is not None for step in part.steps),
             tuple(_where(part, code) for part, code in parts if part.nest.body),
+            pieces.places,
         )
         return SpecialisedProgram(**vars(program), meaning=meaning)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gnarl.sw.compiler.sram_compute.command_places import CommandPlaces
 from gnarl.sw.compiler.sram_compute.tdfg.plan import Step
 from gnarl.sw.program.program import Program
 from gnarl.sw.workloads.loops.ir.binding import Binding, bind
@@ -52,6 +53,8 @@ class Meaning:
         what memory does of it.
     parts
         where each part of it runs, in order.
+    places
+        in the source, of all commands.
     """
 
     nest: Nest
@@ -60,6 +63,7 @@ class Meaning:
     scalars: Mapping[str, float]
     steps: tuple[Step, ...]
     parts: tuple[EngineStatements, ...]
+    places: CommandPlaces
 
     def binding(self, nest: Nest, tensors: Mapping[str, Any]) -> Binding:
         """The binding of ``nest`` or ``order``. Raises ``WorkloadError``."""

@@ -11,6 +11,13 @@ from gnarl.hw.lib.encoding.execute_isa import Instruction
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.hw.sram_compute.isa import Opcode
 from gnarl.hw.sram_compute.program import assemble, command
+from gnarl.sw.compiler.sram_compute.command_places import (
+    CommandPlaces,
+    all_for,
+    first_store,
+    joined_places,
+    with_end,
+)
 from gnarl.sw.compiler.sram_compute.in_memory import Made
 from gnarl.sw.compiler.sram_compute.joined import lines_of_commands
 from gnarl.sw.compiler.sram_compute.lower.lattice import aligned
@@ -37,6 +44,8 @@ class Pieces:
         of the core.
     order
         the nest with the additions in the program's order.
+    places
+        in the source, of all commands and the ``END`` behind them.
     """
 
     lines: Mapping[str, int]
@@ -44,6 +53,7 @@ class Pieces:
     commands: Sequence[MemoryCode | Slab | np.ndarray]
     instructions: Sequence[Instruction]
     order: Nest
+    places: CommandPlaces
 
 
 def pieces_of(
@@ -64,24 +74,28 @@ def pieces_of(
     zeros = {*nest.results} - {*given}
     parameters, body = nest.parameters, list[Statement]()
     instructions, commands = list[Instruction](), list[MemoryCode | Slab | np.ndarray]()
+    places = list[CommandPlaces]()
     for part, code in parts:
         if isinstance(code, MemoryCode | Slabs):
             commands += code.slabs if isinstance(code, Slabs) else [code]
+            places.append(code.places)
             own = replace(part.nest, parameters=parameters)
             order, _ = compiled_order(own, part.steps, code.orders)
             parameters = order.parameters
         elif isinstance(code, NearCode):
             commands.append(assemble(code.commands(lines)))
+            places.append(code.places(lines))
             order = code.order
         else:
             commands.append(assemble([command(Opcode.CORE, first=len(instructions))]))
+            places.append(all_for(first_store(part.nest.body), 1))
             on_core = _on_core(part, codes, zeros, lines, len(instructions))
             instructions += on_core.instructions
             order = on_core.order
         body += order.body
         zeros -= {*part.nest.results}
     order = replace(nest, parameters=parameters, body=tuple(body))
-    return Pieces(lines, end, commands, instructions, order)
+    return Pieces(lines, end, commands, instructions, order, with_end(joined_places(places)))
 
 
 def _on_core(

@@ -10,6 +10,7 @@ import numpy as np
 
 from gnarl.hw.lib.errors import CapacityError
 from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.compiler.sram_compute.command_places import CommandPlaces, joined_places
 from gnarl.sw.compiler.sram_compute.lower.lattice import (
     LatticeError,
     line_elements,
@@ -61,6 +62,10 @@ class Slabs:
     @property
     def orders(self) -> Mapping[int, TileOrder]:
         return self.slabs[0].code.orders
+
+    @property
+    def places(self) -> CommandPlaces:
+        return joined_places(slab.code.places for slab in self.slabs)
 
 
 class SlabCodeGenerator:

@@ -19,6 +19,7 @@ from gnarl.sw.runtime.report.output_summary import (
     outputs_text,
     outputs_to_json,
 )
+from gnarl.sw.runtime.report.source_lines import SourceLines
 from gnarl.sw.runtime.report.tally import Counted
 from gnarl.sw.runtime.report.vanished import Vanished
 from gnarl.sw.runtime.report.verify import Verification
@@ -66,6 +67,11 @@ JSON_FIELDS = {
     "counters": "object: the target's counters, as the machine counted them",
     "statistics": "object: whole numbers about program and run, lower bounds among them",
     "places": "list: where parts of the workload ran, and why they did not run in memory (sram)",
+    "lines": "with `--lines` (sram), else null: an object: `places`, a list of the stores in the "
+    "source, those of the most cycles first, each with its `place`, its `cycles`, `kinds`, cycles "
+    "by what they are spent on, and `arrays`, for each the `lines` of main memory that are moved, "
+    "the `cycles` in which nothing else is done, and the `least` that memory takes; `limit`, "
+    "what takes the most cycles, and where; `note`, whose cycles these are, if not the machine's",
     "remarks": "list: what fusion copied, computed more than once, or cut, and why, and what "
     "lanes, padded blocks, host and lines did (SAM)",
     "outputs": "object: outputs by name. Up to 100 named scalars have values; others have an "
@@ -204,6 +210,8 @@ class Report:
         how long each stage took, by its name: ``compile``, ``simulate`` and others.
     note
         what a reader has to know about the backend, or empty; for people only.
+    lines
+        where the cycles went by line of the source, if that was asked.
     """
 
     config: str
@@ -222,6 +230,7 @@ class Report:
     vanished: Vanished | None = None
     made_up: MadeUp = field(default_factory=dict)
     note: str = ""
+    lines: SourceLines | None = None
 
     @property
     def matches(self) -> bool:
@@ -290,6 +299,7 @@ class Report:
             "counters": dict(self.counters),
             "statistics": dict(self.figures.statistics),
             "places": list(self.figures.places),
+            "lines": self.lines and self.lines.to_json(),
             "remarks": list(self.figures.remarks),
             "outputs": outputs_to_json(self.outputs),
             "estimate": self.figures.estimate and asdict(self.figures.estimate),
@@ -326,6 +336,8 @@ class Report:
             parts.append(titled("Places", Text("\n".join(self.figures.places))))
         if self.figures.remarks:
             parts.append(titled("Remarks", Text("\n".join(self.figures.remarks))))
+        if self.lines is not None:
+            parts.append(titled("Cycles by line of the source", self.lines.drawn()))
         parts += [_drawn(chart) for chart in self.figures.charts if chart.bars]
         if len(self.launches) > 1:
             parts.append(self._launches())

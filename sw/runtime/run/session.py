@@ -15,6 +15,7 @@ from gnarl.sw.runtime.machine.waves.wave_files import WaveFiles, whole_wave_file
 from gnarl.sw.runtime.report.output_files import check_output_path, save_outputs
 from gnarl.sw.runtime.report.output_summary import summarise
 from gnarl.sw.runtime.report.report import Report
+from gnarl.sw.runtime.report.source_lines import SourceLines
 from gnarl.sw.runtime.report.stages import Stages, TimedStages, quiet
 from gnarl.sw.runtime.report.vanished import vanished
 from gnarl.sw.runtime.report.verify import Verification
@@ -40,6 +41,7 @@ def run_once(
     port: str | None = None,
     baud: int | None = None,
     timeline: Path | None = None,
+    lines: bool = False,
     output: Path | None = None,
     stages: Stages = quiet,
     begun: float | None = None,
@@ -61,6 +63,8 @@ def run_once(
         see ``Device.run``.
     port, baud
         of the board, for backend ``fpga``.
+    lines
+        whether the report says which lines of the source the cycles went to.
     waves, timeline, output
         files to write, each whole or not at all; ``waves``: and its views, see ``Device``;
         ``output``: see ``save_outputs``.
@@ -91,7 +95,7 @@ def run_once(
         if output is not None:
             check_output_path(output, session.program.outputs)
         result = session.run(sampled=timeline is not None)
-        report = session.report(result, device.verify(result), timed.seconds)
+        report = session.report(result, device.verify(result), timed.seconds, lines=lines)
     if timeline is not None:
         with timed("draw"):
             name = run_name(report.workload, report.config)
@@ -133,12 +137,16 @@ class Session:
         self._workload = None
         if is_program(source):
             for each in target.command_line.options:
-                if each.name in compile_options:
+                if each.name in compile_options and each.name not in target.compiler.changeable:
                     raise WorkloadError(
                         f"{each.flag}: {source} is compiled already: must be left out"
                     )
             with device.stages("load"):
                 self.program = load_program(source, device.configuration)
+            if compile_options:
+                with device.stages("compile"):
+                    config = device.configuration.config
+                    self.program = target.compiler.changed(self.program, config, **compile_options)
         else:
             with device.stages("load"):
                 self._workload = read_workload(
@@ -164,14 +172,28 @@ class Session:
         )
 
     def report(
-        self, result: Result[Any], verification: Verification, seconds: Mapping[str, float]
+        self,
+        result: Result[Any],
+        verification: Verification,
+        seconds: Mapping[str, float],
+        *,
+        lines: bool = False,
     ) -> Report:
-        """A report on the last run. ``seconds``: of stages, by name."""
+        """A report on the last run. ``seconds``: of stages, by name; ``lines``: as ``run_once`` has
+        it."""
+        by_line = None
+        if lines:
+            with self._device.stages("lines"):
+                by_line = self._device.target.presenter.source_lines(result.program, result)
         with self._device.stages("report"):
-            return self._report(result, verification, seconds)
+            return self._report(result, verification, seconds, by_line)
 
     def _report(
-        self, result: Result[Any], verification: Verification, seconds: Mapping[str, float]
+        self,
+        result: Result[Any],
+        verification: Verification,
+        seconds: Mapping[str, float],
+        lines: SourceLines | None,
     ) -> Report:
         device, program = self._device, result.program
         target, configuration = device.target, device.configuration
@@ -192,6 +214,7 @@ class Session:
             seconds=seconds,
             made_up=self._made_up,
             note=target.presenter.note(device.backend),
+            lines=lines,
         )
 
 

@@ -13,7 +13,8 @@ _OPTIONS = (
         type=Choice(ENGINES),
         help="Where a loop nest runs: in memory, that is, on the bitlines of its arrays; on the "
         "vector core, or near, on stream engines, if the configuration has them; or auto, the "
-        "default: each loop where it seems to take the fewest cycles.",
+        "default: each loop where it seems to take the fewest cycles. A compiled nest may run in "
+        "another place.",
     ),
     TargetOption(
         "--tile",

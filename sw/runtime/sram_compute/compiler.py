@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gnarl.hw.lib.errors import WorkloadError
 from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.sw.compiler.passes import Trace
-from gnarl.sw.compiler.sram_compute.compile import PASSES, compile
+from gnarl.sw.compiler.sram_compute.compile import PASSES, compile, in_place, no_nest
 from gnarl.sw.compiler.sram_compute.lowering import prepare, specialiser
 from gnarl.sw.compiler.sram_compute.sections import SRAM_SCHEMA, fat_program
 from gnarl.sw.program.program import Program
@@ -25,6 +26,7 @@ class SramCompiler(Compiler[SramConfig, SramWorkload]):
 
     passes = PASSES
     schema = SRAM_SCHEMA
+    changeable = ("place",)
 
     def compile(
         self,
@@ -36,6 +38,12 @@ class SramCompiler(Compiler[SramConfig, SramWorkload]):
         **options: Any,
     ) -> Program:
         return compile(workload, config, seed=seed, trace=trace, **options)
+
+    def changed(self, program: Program, config: SramConfig, **options: Any) -> Program:
+        fat = fat_program(program)
+        if fat is None:
+            raise WorkloadError(no_nest("place", options["place"]))
+        return in_place(fat, program.workload, config, **options)
 
     def differences(self, program: Program, config: SramConfig) -> list[str]:
         """A program that is yet to be lowered is for any configuration."""

@@ -30,7 +30,8 @@ CYCLES = {
 
 
 def figures(program: Program, result: Result[HostJob[Tensors]]) -> Figures:
-    """Operations are those of a nest's source on float32, whatever commands did them."""
+    """Operations are those of a nest's source on float32 and on integers that are no indices or
+    bounds, whatever commands did them."""
     counters, cycles = result.counters, result.cycles
     operations = _operations(program, result)
     statistics = {**program.statistics, "operations": operations}
@@ -55,7 +56,8 @@ def _operations(program: Program, result: Result[HostJob[Tensors]]) -> int:
         return 0
     binding = meant.binding(meant.nest, result.launches[0].job.operands)
     everywhere = MemoryLayout(dict.fromkeys(binding.arrays, 0), sys.maxsize)
-    return GoldenLoops(meant.nest).work(binding, everywhere).operations
+    work = GoldenLoops(meant.nest).work(binding, everywhere)
+    return work.operations + work.integers
 
 
 def traffic(counters: Mapping[str, int]) -> dict[str, int]:

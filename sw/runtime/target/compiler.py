@@ -26,9 +26,12 @@ class Compiler(ABC, Generic[ConfigT, WorkloadT]):
     filled_in
         fields of configurations that are part of the program, where a configuration leaves them
         ``None`` or empty.
+    changeable
+        options of ``compile`` that a compiled program can be given anew.
     """
 
     filled_in: ClassVar[tuple[str, ...]] = ()
+    changeable: ClassVar[tuple[str, ...]] = ()
 
     @property
     @abstractmethod
@@ -66,6 +69,11 @@ class Compiler(ABC, Generic[ConfigT, WorkloadT]):
         Raises ``WorkloadError``, and ``CapacityError`` that names what ``config`` has too little
         of.
         """
+
+    def changed(self, program: Program, config: ConfigT, **options: Any) -> Program:
+        """A compiled program with other values of some of ``changeable``. Raises
+        ``WorkloadError``."""
+        return program
 
     def lowered(self, program: Program, inputs: object, config: ConfigT, stages: Stages) -> Program:
         """What runs on ``config`` for such inputs, as the executor's ``bind`` takes them: of a

@@ -11,6 +11,7 @@ from gnarl.sw.program.program import Program
 from gnarl.sw.runtime.machine.machine import JobT
 from gnarl.sw.runtime.machine.result import Result
 from gnarl.sw.runtime.report.report import Figures
+from gnarl.sw.runtime.report.source_lines import SourceLines
 from gnarl.sw.runtime.target.unsupported import unsupported
 
 if TYPE_CHECKING:
@@ -58,6 +59,16 @@ class Presenter(Generic[JobT]):
         """The picture that ``draw`` writes, as a figure. ``axes``: where to draw, if not in a new
         one; what they have no room for is left out."""
         raise unsupported("plot", program.target)
+
+    @property
+    def knows_lines(self) -> bool:
+        """Whether there is such a table as ``source_lines`` makes."""
+        return type(self).source_lines is not Presenter.source_lines
+
+    def source_lines(self, program: Program, result: Result[JobT]) -> SourceLines:
+        """Which lines of the source the cycles of a run went to. Raises ``WorkloadError`` for a
+        program that was not compiled from a source."""
+        raise unsupported("--lines", program.target)
 
     def note(self, backend: str) -> str:
         """What a reader has to know about a backend, or empty."""

@@ -210,6 +210,36 @@ def test_the_work_of_a_merge():
     assert (work.operations, work.products) == (2, 1)
 
 
+_COUNTED = """\
+n = sizes('n')
+
+
+@nest
+def f(a: int16[n], x: int32[n], b: int16[n], c: float32[n]):
+    for i in range(n - 1 + 1):
+        t = a[x[i] + 2 - 2] * 3
+        if t + 1 > 4:
+            b[(i + 1) * 1 - 1] = t - a[i + 0]
+        b[i] += t
+        c[i] = c[i] + 1.0
+"""
+
+
+@pytest.mark.usefixtures("compiled_golden")
+def test_integers_are_counted_but_for_indices_and_bounds():
+    values = {
+        "a": np.array([1, 2, 3], np.int16),
+        "x": np.array([2, 1, 0], np.int32),
+        "b": np.zeros(3, np.int16),
+        "c": np.zeros(3, np.float32),
+    }
+    nest = read_source(_COUNTED, "file.py")
+    work = GoldenLoops(nest).work(bind(nest, values), MemoryLayout(dict.fromkeys(values, 0), 16))
+    assert work.operations == 3
+    # Product, sum and comparison, and the sum in place; where that holds, twice, the difference.
+    assert work.integers == 3 * 4 + 2
+
+
 _BAGS = """\
 bags, lookups = sizes('bags', 'lookups')
 

@@ -90,7 +90,8 @@ def allocate(
     banks: Records,
     arrays_first: bool,
 ) -> Allocated:
-    """Makes commands: ``rows``, int64 [n, columns], and ``TALLY`` [1]. O(steps x values in rows).
+    """Makes commands: ``rows``, int64 [n, columns and ``OUTPUT``], and ``TALLY`` [1]. O(steps x
+    values in rows).
 
     calculations
         ``CALCULATION`` [n].
@@ -141,6 +142,7 @@ def allocate(
                 most += kind.end - kind.first
             if len(rows) - state.tally.commands < most:
                 return Allocated(FULL, 0, 0, 0)
+            state.tally.output = step.output
             lacking = _allocate(calculations, given.moved, movements, finishes, state, number, step)
             if lacking:
                 return Allocated(FEW, 0, 0, lacking)

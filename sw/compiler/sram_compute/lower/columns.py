@@ -18,6 +18,9 @@ def column(opcode: Opcode, name: str) -> int:
 COLUMNS = max(len(numbers(opcode)) for opcode in COMMANDS)
 """Numbers of the command with the most, the opcode among them."""
 
+OUTPUT = COLUMNS
+"""The column behind those, of what is no number of a command: the output that it is for."""
+
 
 def table(commands: Iterable[Command]) -> np.ndarray:
     """int64 [commands, columns]."""

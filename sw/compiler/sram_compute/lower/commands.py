@@ -9,7 +9,7 @@ import numpy as np
 from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.hw.sram_compute.isa import COMMANDS, UNIT_WORDS, UNITS, Opcode
 from gnarl.hw.sram_compute.program import numbers
-from gnarl.sw.compiler.sram_compute.lower.columns import COLUMNS, column
+from gnarl.sw.compiler.sram_compute.lower.columns import COLUMNS, OUTPUT, column
 from gnarl.sw.compiler.sram_compute.lower.command_times import CLOCK, clock, movement_cycles, spend
 from gnarl.sw.compiler.sram_compute.lower.records import Record
 from gnarl.sw.program.jit import compiled, compiled_inner
@@ -61,12 +61,13 @@ TALLY = np.dtype(
     [
         ("commands", np.int64),
         ("clock", CLOCK),
+        ("output", np.int64),
         ("is_sending", np.int64),
         ("arriving", np.int64, (MOST_ROWS,)),
     ]
 )
-"""How many commands there are, and about when they are over; whether rows are on their way between
-tiles, and of each whether it is."""
+"""How many commands there are, and about when they are over; the output of a template that what is
+added is for; whether rows are on their way between tiles, and of each whether it is."""
 
 
 def tally(config: SramConfig) -> np.ndarray:
@@ -78,7 +79,8 @@ def tally(config: SramConfig) -> np.ndarray:
 
 @compiled_inner
 def append(rows: np.ndarray, tally: Record, opcode: int, cycles: int) -> int:
-    """The number of one more command, all of whose fields are 0, in ``rows``: int64 [n, columns].
+    """The number of one more command, all of whose fields are 0, in ``rows``: int64 [n, columns and
+    ``OUTPUT``].
     Rows on their way between tiles arrive before it, if it is no ``LAYOUT``. Source: Infinity
     Stream, section 4.2."""
     if tally.is_sending and opcode != _LAYOUT:
@@ -94,7 +96,7 @@ def _append(rows: np.ndarray, tally: Record, opcode: int, cycles: int) -> int:
     number = tally.commands
     for at in range(COLUMNS):
         rows[number, at] = 0
-    rows[number, 0] = opcode
+    rows[number, 0], rows[number, OUTPUT] = opcode, tally.output
     tally.commands += 1
     spend(tally.clock, opcode, cycles)
     return int(number)

@@ -13,10 +13,11 @@ from gnarl.hw.lib.errors import CapacityError, ProgramError, WorkloadError
 from gnarl.hw.lib.lines.line_size import LINE_BYTES
 from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.hw.sram_compute.isa import DIMENSIONS, LINE_UNITS
+from gnarl.sw.compiler.sram_compute.command_places import CommandPlaces
 from gnarl.sw.compiler.sram_compute.lower import allocate as allocation
 from gnarl.sw.compiler.sram_compute.lower import unroll as ends
 from gnarl.sw.compiler.sram_compute.lower.allocate import allocate
-from gnarl.sw.compiler.sram_compute.lower.columns import COLUMNS
+from gnarl.sw.compiler.sram_compute.lower.columns import COLUMNS, OUTPUT
 from gnarl.sw.compiler.sram_compute.lower.commands import (
     ENCODING,
     encode,
@@ -69,6 +70,8 @@ class MemoryCode:
         how often a value is loaded that had been in rows before.
     orders
         by dimension, those of lines whose sums stream engines finish.
+    places
+        in the source, of all commands but the ``END``.
     """
 
     units: np.ndarray
@@ -78,6 +81,7 @@ class MemoryCode:
     estimate: int
     returns: int
     orders: Mapping[int, TileOrder]
+    places: CommandPlaces
 
 
 def generate(
@@ -126,8 +130,9 @@ class _Given(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Commands, int64 [n, columns]; about how many cycles they take; lines of memory of all
-    arrays; how often a value is loaded that had been in rows before; as ``MemoryCode.orders``."""
+    """Commands, int64 [n, columns and ``OUTPUT``]; about how many cycles they take; lines of memory
+    of all arrays; how often a value is loaded that had been in rows before; as
+    ``MemoryCode.orders``."""
 
     rows: np.ndarray
     cycles: int
@@ -267,6 +272,7 @@ class CodeGenerator:
             best.cycles,
             best.returns,
             best.orders,
+            CommandPlaces(self._prepared(SCHEDULES[0]).stores, best.rows[:-1, OUTPUT].copy()),
         )
 
     @cached_property
@@ -327,7 +333,7 @@ class CodeGenerator:
         steps = self._program_steps(prepared, given, finished)
         moved = self._moved(steps, given.tiles)
         while True:
-            rows, counts = np.empty((self._commands, COLUMNS), np.int64), self._tally.copy()
+            rows, counts = np.empty((self._commands, COLUMNS + 1), np.int64), self._tally.copy()
             allocated = allocate(
                 prepared.template.calculations,
                 given.tiles,

@@ -7,7 +7,7 @@ import numpy as np
 from gnarl.hw.sram_compute.isa import DIMENSIONS
 from gnarl.sw.compiler.sram_compute.lower import steps
 from gnarl.sw.compiler.sram_compute.lower.records import Record
-from gnarl.sw.compiler.sram_compute.lower.steps import MOVES, STEPS, VALUES, Steps
+from gnarl.sw.compiler.sram_compute.lower.steps import FOR, MOVES, STEPS, VALUES, Steps
 from gnarl.sw.compiler.sram_compute.lower.template import Template
 from gnarl.sw.program.jit import compiled_inner
 
@@ -29,6 +29,7 @@ def new_step(found: Steps, kind: int, result: int, a: int, detail: int) -> Recor
     found.counts[STEPS] += 1
     step.kind, step.result, step.a, step.b, step.e = kind, result, a, -1, -1
     step.detail, step.is_partial, step.part = detail, 0, -1
+    step.output = found.counts[FOR]
     return step
 
 

@@ -52,6 +52,7 @@ def keep_parts(calculations: Records, given: Steps, arrays: Records) -> None:
                 kept = given.steps[at]
                 kept.kind, kept.result, kept.a, kept.b, kept.e = KEEP, -1, step.a, -1, -1
                 kept.detail, kept.is_partial, kept.part = array, 0, step.detail
+                kept.output = given.steps[number].output
                 at = given.counts[STEPS]
                 given.counts[STEPS] += 1
         given.counts[STEPS] -= 1

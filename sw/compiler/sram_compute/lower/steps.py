@@ -43,11 +43,13 @@ STEP = np.dtype(
         ("detail", np.int64),
         ("is_partial", np.int64),
         ("part", np.int64),
+        ("output", np.int64),
     ]
 )
 """``result``, ``a``, ``b``, ``e``: values, -1 for none. ``detail``: the calculation, or the
 ``MOVED``. ``is_partial``: whether what the result has elsewhere is of use. ``part``: of ``KEEP``,
-the ``MOVED`` whose cells are all that is kept, or -1."""
+the ``MOVED`` whose cells are all that is kept, or -1. ``output``: of the template, the first one
+that it is for."""
 
 SHIFTED, COPIED, FOLDED = range(3)
 """How cells move: some ``by`` so many along a dimension; to some, what is in place ``by`` of it; in
@@ -73,7 +75,7 @@ class Steps(NamedTuple):
     values, steps, moved
         ``VALUE`` [n], ``STEP`` [n], ``MOVED`` [n].
     counts
-        int64 [3]: how many of each there are.
+        int64 [4]: how many of each there are, and the ``output`` of steps that are added.
     """
 
     values: Records
@@ -82,11 +84,11 @@ class Steps(NamedTuple):
     counts: np.ndarray
 
 
-VALUES, STEPS, MOVES = range(3)
+VALUES, STEPS, MOVES, FOR = range(4)
 """Places in ``counts``."""
 
 
 def room(values: int, steps: int) -> Steps:
     """Empty; as many moves as steps."""
-    counts = np.zeros(3, np.int64)
+    counts = np.zeros(4, np.int64)
     return Steps(np.empty(values, VALUE), np.empty(steps, STEP), np.empty(steps, MOVED), counts)

@@ -69,11 +69,11 @@ PARTS = _record("nodes outputs accesses extents")
 TENSOR, CONST, SHRINK, SHIFT, COPIES, COMPUTE, REDUCE = range(7)
 """Kinds of a ``NODE``."""
 
-NODE = _record("kind a b c number dimension distance given box first end rows finish")
+NODE = _record("kind a b c number dimension distance given box first end rows finish output")
 """``a``, ``b``, ``c``: operands, in the region; ``number``: array or constant, of a reduction that
 which changes nothing; ``distance``: an affine number; ``given``, ``box``: the boxes of operand and
 node; ``first`` to ``end``: calculations, with results of ``rows`` rows; ``finish``: of a reduction,
-see ``Prepared``, or -1."""
+see ``Prepared``, or -1; ``output``: the first one that needs it."""
 
 OUTPUT = _record("array node box")
 
@@ -129,6 +129,8 @@ class Prepared:
         that affine numbers have, by their number.
     places
         of accesses, in the source.
+    stores
+        the same of outputs.
     scalars
         (constant, scalar's name, type): bits that are known once scalars are.
     finishes
@@ -138,6 +140,7 @@ class Prepared:
     template: Template
     names: tuple[str, ...]
     places: tuple[Location, ...]
+    stores: tuple[Location, ...]
     scalars: tuple[tuple[int, str, ScalarType], ...]
     finishes: tuple[Finish, ...]
 
@@ -166,6 +169,7 @@ class _Builder:
         self._parts: list[tuple[int, ...]] = []
         self._nodes: list[tuple[int, ...]] = []
         self._outputs: list[tuple[int, ...]] = []
+        self._stores: list[Location] = []
         self._accesses: list[tuple[int, ...]] = []
         self._places: list[Location] = []
         self._extents: list[tuple[int, ...]] = []
@@ -204,7 +208,12 @@ class _Builder:
         )
         names = tuple(self._bounds.names)
         return Prepared(
-            template, names, tuple(self._places), tuple(self._scalars), tuple(self._finishes)
+            template,
+            names,
+            tuple(self._places),
+            tuple(self._stores),
+            tuple(self._scalars),
+            tuple(self._finishes),
         )
 
     def _run(self, plan: tuple[Planned, ...]) -> None:
@@ -239,14 +248,16 @@ class _Builder:
             boxes = self._bounds.box(access.box), self._bounds.box(access.cells)
             self._accesses.append((self._arrays[access.array], *boxes))
             self._places.append(access.place)
-        for number, node in enumerate(graph.nodes):
-            self._nodes.append(self._node(number, node, graph))
+        first_output = len(self._outputs)
+        for number, (node, at) in enumerate(zip(graph.nodes, _needing(graph), strict=True)):
+            self._nodes.append((*self._node(number, node, graph), first_output + at))
         for output in graph.outputs:
             box = self._bounds.box(output.box)
             self._outputs.append((self._arrays[output.array], output.node, box))
+            self._stores.append(output.place)
 
     def _node(self, number: int, node: Node, graph: Graph) -> tuple[int, ...]:
-        columns = dict.fromkeys(NODE.names or (), 0)
+        columns = {name: 0 for name in NODE.names or () if name != "output"}
         columns |= dict(zip("abc", operands(node), strict=False))
         match node:
             case Tensor(array, box):
@@ -322,6 +333,17 @@ class _Builder:
                 self._scalars.append((len(self._constants), value, type))
             self._constants[key] = len(self._constants)
         return self._constants[key]
+
+
+def _needing(graph: Graph) -> list[int]:
+    """For each node, the first of the outputs that need it."""
+    first = [len(graph.outputs)] * len(graph.nodes)
+    for at, output in enumerate(graph.outputs):
+        first[output.node] = min(first[output.node], at)
+    for number in reversed(range(len(graph.nodes))):
+        for operand in operands(graph.nodes[number]):
+            first[operand] = min(first[operand], first[number])
+    return first
 
 
 @cache

@@ -22,6 +22,7 @@ from gnarl.sw.compiler.sram_compute.lower.records import Records
 from gnarl.sw.compiler.sram_compute.lower.reduce import reduced
 from gnarl.sw.compiler.sram_compute.lower.steps import (
     COPIED,
+    FOR,
     MOVES,
     SHIFTED,
     STEPS,
@@ -64,8 +65,9 @@ class Ended(NamedTuple):
 class _Region(NamedTuple):
     """What a region's nodes are made from: ``constants``, int64 [n], are their values; ``given``,
     those of its nodes; ``current``, of arrays; ``parts``, int64 [arrays], those whose ``cells``,
-    int64 [arrays, dimensions, first and, without, last], arrays have got, or -1. ``is_straight``:
-    no loop runs in order, in which rows would get short of both those and whole arrays."""
+    int64 [arrays, dimensions, first and, without, last], arrays have got, or -1; ``writers``,
+    int64 [arrays], outputs that wrote them. ``is_straight``: no loop runs in order, in which rows
+    would get short of both those and whole arrays."""
 
     template: Template
     finishes: Finishes
@@ -75,6 +77,7 @@ class _Region(NamedTuple):
     current: np.ndarray
     parts: np.ndarray
     cells: np.ndarray
+    writers: np.ndarray
     is_straight: bool
     found: Steps
 
@@ -100,7 +103,7 @@ def program_steps(
     """
     names = names.copy()
     left = np.zeros(len(template.controls), np.int64)
-    current = np.arange(len(shapes))
+    current, writers = np.arange(len(shapes)), np.zeros(len(shapes), np.int64)
     for array in range(len(shapes)):
         if template.is_own[array]:
             new_value(found, template.array_rows[array], 0, -1)
@@ -114,7 +117,17 @@ def program_steps(
     for place in range(len(template.controls)):
         is_straight &= template.controls[place].kind == REGION
     region = _Region(
-        template, finishes, names, constants, given, current, parts, cells, is_straight, found
+        template,
+        finishes,
+        names,
+        constants,
+        given,
+        current,
+        parts,
+        cells,
+        writers,
+        is_straight,
+        found,
     )
     place = 0
     while place < len(template.controls):
@@ -141,6 +154,7 @@ def program_steps(
         return Ended(FULL, 0, 0, 0)
     for number in range(len(template.results)):
         array = template.results[number]
+        found.counts[FOR] = writers[array]
         new_step(found, steps.KEEP, -1, current[array], array)
     return Ended(DONE, 0, 0, 0)
 
@@ -183,6 +197,7 @@ def _region(region: _Region, number: int, shapes: np.ndarray, limits: np.ndarray
     for at in range(first.nodes, end.nodes):
         if _is_full(steps_so_far):
             return Ended(FULL, 0, 0, 0)
+        steps_so_far.counts[FOR] = template.nodes[at].output
         ended = _node(region, first.nodes, at, cells)
         if ended.how != DONE:
             return ended
@@ -192,6 +207,7 @@ def _region(region: _Region, number: int, shapes: np.ndarray, limits: np.ndarray
             return Ended(FULL, 0, 0, 0)
         if cells_of(template.bounds, output.box, names, cells):
             value = region.given[first.nodes + output.node]
+            steps_so_far.counts[FOR] = region.writers[output.array] = at
             _output(region, output.array, value, cells, shapes)
     return ended
 

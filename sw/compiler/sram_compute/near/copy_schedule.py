@@ -33,11 +33,14 @@ class _Part:
         of each array that it accesses, the line behind the last one, from the array's first on.
     lowest
         of each array that it writes, the first line.
+    number
+        which ``NEAR`` of all it is one of.
     """
 
     commands: Sequence[Command]
     reach: Mapping[str, int]
     lowest: Mapping[str, int]
+    number: int
 
 
 def with_copies(
@@ -46,8 +49,9 @@ def with_copies(
     loads: Mapping[str, Sequence[range]],
     results: Sequence[str],
     lines: Mapping[str, int],
-) -> list[Command]:
-    """Commands of stream engines and, between them, copies: of ``loads`` to banks, as far as the
+) -> list[tuple[int, list[Command]]]:
+    """Commands of stream engines and, between them, copies, for one ``NEAR`` after the other, with
+    its number: of ``loads`` to banks, as far as the
     next ``NEAR`` and the one behind it need them; of ``results`` to memory, as soon as they are
     there. A ``NEAR`` is done in parts, so that what it writes is stored while it goes on.
 
@@ -56,8 +60,9 @@ def with_copies(
     parts = [*_parts(computing, arrays, frozenset(results))]
     left = _lowest_behind(parts, arrays)
     copies = _Copies(arrays, loads, lines)
-    commands: list[Command] = []
+    found = []
     for number, part in enumerate(parts):
+        commands: list[Command] = []
         for name, reach in sorted(part.reach.items(), key=lambda each: each[1]):
             commands += copies.load(name, reach)
         for name, reach in parts[number + 1].reach.items() if number + 1 < len(parts) else ():
@@ -65,10 +70,9 @@ def with_copies(
         if number:
             for name in results:
                 commands += copies.store(name, left[number - 1].get(name), least=_LEAST_LINES)
-        commands += part.commands
-    for name in results:
-        commands += copies.store(name, arrays[name].lines)
-    return commands
+        found.append((part.number, [*commands, *part.commands]))
+    rest = [each for name in results for each in copies.store(name, arrays[name].lines)]
+    return [*found, (parts[-1].number if parts else 0, rest)]
 
 
 def unwritten_lines(placed: BankArray, box: Sequence[range] | None) -> list[range]:
@@ -139,6 +143,7 @@ def _parts(
     streams: dict[int, Command] = {}
     operations: dict[int, Command] = {}
     before: list[Command] = []
+    number = 0
     for each in computing:
         if each.opcode == Opcode.STREAM:
             streams[each.fields["stream"]] = each
@@ -157,8 +162,9 @@ def _parts(
             counts = (width, height, end_z)
             near = replace(each, fields={**each.fields, "counts": counts, "first_z": first_z})
             reach, lowest = _accessed(near, used, streams, arrays)
-            yield _Part([*before, near], reach, lowest)
+            yield _Part([*before, near], reach, lowest, number)
             before = []
+        number += 1
 
 
 def _accessed(

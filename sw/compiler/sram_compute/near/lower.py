@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
 from gnarl.hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
 from gnarl.hw.sram_compute.config import SramConfig
-from gnarl.hw.sram_compute.isa import STRIP, UNITS
+from gnarl.hw.sram_compute.isa import STRIP, UNITS, Opcode
 from gnarl.hw.sram_compute.program import Command
 from gnarl.sw.compiler.nests.as_words import as_words, words_of
+from gnarl.sw.compiler.sram_compute.command_places import (
+    CommandPlaces,
+    all_for,
+    first_store,
+    joined_places,
+)
 from gnarl.sw.compiler.sram_compute.near.copy_schedule import unwritten_lines, with_copies
 from gnarl.sw.compiler.sram_compute.near.expressions import require_word
 from gnarl.sw.compiler.sram_compute.near.lanes import Room, order_by_lanes
@@ -20,6 +26,7 @@ from gnarl.sw.compiler.sram_compute.tdfg.statements import NotTensor
 from gnarl.sw.workloads.loops.ir.binding import Binding
 from gnarl.sw.workloads.loops.ir.nest import Assign, AugmentedStore, Load, Nest, Statement, Store
 from gnarl.sw.workloads.loops.ir.parts import nodes
+from gnarl.sw.workloads.place import Location
 
 MOST_LOOPS = 4096
 """``NEAR`` commands of a program."""
@@ -39,6 +46,8 @@ class NearCode:
         ranges of lines of arrays that must be there before.
     order
         the nest with the additions in the program's order.
+    stores
+        the place in the source that each ``NEAR`` of ``computing`` is for.
     """
 
     arrays: Mapping[str, BankArray]
@@ -46,6 +55,7 @@ class NearCode:
     results: Sequence[str]
     loads: Mapping[str, Sequence[range]]
     order: Nest
+    stores: Sequence[Location]
 
     @property
     def units(self) -> int:
@@ -55,6 +65,16 @@ class NearCode:
     def commands(self, lines: Mapping[str, int]) -> list[Command]:
         """All: what is needed comes to banks, is computed, what is written goes back. ``lines``:
         the first one of each array in memory."""
+        return [each for _, commands in self._parts(lines) for each in commands]
+
+    def places(self, lines: Mapping[str, int]) -> CommandPlaces:
+        """Of all ``commands``."""
+        parts = self._parts(lines)
+        return joined_places(
+            all_for(self.stores[number], len(commands)) for number, commands in parts if commands
+        )
+
+    def _parts(self, lines: Mapping[str, int]) -> list[tuple[int, list[Command]]]:
         return with_copies(self.computing, self.arrays, self.loads, self.results, lines)
 
 
@@ -84,13 +104,18 @@ def near_code(
     try:
         for name in arrays:
             require_word(nest.arrays[name].type, nest.arrays[name].place)
-        computing = [each for group in _groups(nest) for each in statements.commands(group)]
+        computing, stores = list[Command](), list[Location]()
+        for group in _groups(nest):
+            commands = statements.commands(group)
+            computing += commands
+            loops = sum(each.opcode == Opcode.NEAR for each in commands)
+            stores += [first_store(group)] * loops
     except NotTensor as refusal:
         raise WorkloadError(str(refusal)) from None
     order = order_by_lanes(given, binding.sizes, room.lanes, statements.by_lanes)
     written = statements.written_first
     loads = {name: unwritten_lines(each, written.get(name)) for name, each in arrays.items()}
-    return NearCode(arrays, computing, nest.results, loads, order)
+    return NearCode(arrays, computing, nest.results, loads, order, stores)
 
 
 def _groups(nest: Nest) -> list[tuple[Statement, ...]]:

@@ -155,6 +155,17 @@ class Run:
         self.cycles = 0
         self.counters: dict[str, int] = {}
 
+    @property
+    def cycle(self) -> int:
+        """The first one in which the next command may be taken."""
+        return self._cycle
+
+    @property
+    def lines_moved(self) -> int:
+        """Lines to and from main memory until now, without those of commands."""
+        counted = self._counts["lines_loaded"] + self._counts["lines_stored"]
+        return counted + self._core.lines_read + self._core.lines_written
+
     def kinds(self) -> Kinds:
         """What the cycles until now are spent on, by counters, as ``cycle_counts`` takes it."""
         banks = self._system.banks

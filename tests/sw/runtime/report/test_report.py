@@ -239,6 +239,7 @@ def test_the_json_object() -> None:
         "counters": {"exec": 300, "copy": 31},
         "statistics": {"spills": 0},
         "places": [],
+        "lines": None,
         "remarks": [],
         "outputs": {"root": 0.5, "rest": "Infinity"},
         "estimate": None,

@@ -158,8 +158,9 @@ def test_copies_have_enough_lines_where_they_can_wait():
             command(Opcode.NEAR, last=1, counts=(64, 1, 1)),
         ]
     found = with_copies(commands, arrays, {"a": [range(32)], "b": []}, ["b"], {"a": 100, "b": 200})
+    assert [number for number, _ in found] == [*range(8), 7]
     copies, nears = [], 0
-    for each in found:
+    for each in (each for _, commands in found for each in commands):
         nears += each.opcode == Opcode.NEAR
         if each.opcode == Opcode.COPY:
             fields = each.fields

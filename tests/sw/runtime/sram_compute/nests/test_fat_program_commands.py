@@ -48,8 +48,8 @@ def files(tmp_path: Path) -> Path:
         ),
         (["--tensor", "a=a.npy"], "b: missing: must be given"),
         (
-            ["--place", "core"],
-            "--place: program.npz is compiled already: must be left out",
+            ["--tile", "16x16"],
+            "--tile: program.npz is compiled already: must be left out",
         ),
     ],
 )
@@ -59,6 +59,27 @@ def test_inputs_that_do_not_fit_a_file(
     monkeypatch.chdir(files)
     run = ("run", "sram_b4", "program.npz", "--backend", "model", *arguments)
     assert refusal(files, *run) == f"gnarl: {text}"
+
+
+@pytest.mark.parametrize("place, says", [("core", "on the core"), ("near", "near memory")])
+def test_a_file_runs_in_another_place(files: Path, place: str, says: str):
+    arrays = [f"--tensor={name}={files / name}.npy" for name in "ab"]
+    run = ("run", "sram_b4", files / "program.npz", "--backend", "model", *arrays, "--json")
+    found = gnarl(*run, "--place", place)
+    assert found.exit_code == 0, found.stderr
+    report = json.loads(found.stdout)
+    assert report["bit_exact"] and [says in each for each in report["places"]] == [True]
+    source = gnarl("run", "sram_b4", files / "vec_add.c", *run[3:], "--place", place)
+    assert report["cycles"] == json.loads(source.stdout)["cycles"]
+
+
+def test_commands_have_no_place(files: Path):
+    (files / "end.sram").write_text("end\n")
+    assert gnarl("compile", "sram_b4", files / "end.sram", "-o", files / "end.npz").exit_code == 0
+    run = ("run", "sram_b4", files / "end.npz", "--backend", "model", "--place", "core")
+    assert refusal(files, *run) == (
+        "gnarl: --place core: only nests have a place: must be left out"
+    )
 
 
 @pytest.mark.parametrize("size", ["n", "n=", "=3", "n=0", "n=-4", "n=2.5", "n=many"])
