@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,58 +30,66 @@ CORE = "arrays of the core"
 """The core does not say which."""
 
 
-@dataclass(frozen=True)
-class _Commands:
-    """int64 [commands]: the cycle from which on each is waited for, and how many lines of memory it
-    moved."""
-
-    begins: np.ndarray
-    lines: np.ndarray
-
-
 def source_lines(run: LaunchRun[HostJob[Tensors]], meant: Meaning) -> SourceLines:
     """Runs the model again, which has the hardware's cycles, or a note says that it has not.
 
-    ``run``: of the program as it was compiled. A cycle is the line's whose command the machine is
-    at, or waits for.
+    ``run``: of the program as it was compiled. A cycle is the line's whose command takes it; what
+    no command takes is that one's which is waited for.
     """
     config, launch = SramConfig.from_dict(run.launch.config), run.launch
     numbers, places = meant.places.numbers, meant.places.places
     arrays = [*_arrays_of(launch)]
-    done, commands = _run(config, run.job)
     names = [KEPT, CORE, *dict.fromkeys(each for each in arrays if each is not None)]
     of_array = np.array([-1 if each is None else names.index(each) for each in arrays])
-    by_kind = cycles_by_kind(done.cycles, done.kinds())
-    at = np.searchsorted(commands.begins, np.arange(done.cycles), "right") - 1
+    done, lines, owners = _run(config, run.job)
     kinds = {
-        label: np.bincount(numbers[at[by_kind[name]]], minlength=len(places))
+        label: np.bincount(numbers[owners[name]], minlength=len(places))
         for label, name in CYCLES.items()
     }
-    fetching = np.bincount(at[by_kind[CYCLES[FETCH]]], minlength=len(numbers))
+    fetching = np.bincount(owners[CYCLES[FETCH]], minlength=len(numbers))
     found = [
         SourceLine(
             str(place),
             {label: int(counts[number]) for label, counts in kinds.items()},
-            _traffic(config, names, of_array, numbers == number, commands.lines, fetching),
+            _traffic(config, names, of_array, numbers == number, lines, fetching),
         )
         for number, place in enumerate(places)
     ]
     counted = run.finished.counters
     agrees = all(int(np.sum(kinds[label])) == counted[name] for label, name in CYCLES.items())
-    lines = sorted(found, key=lambda each: -each.cycles)
-    return SourceLines(lines, FETCH, "" if agrees else NOT_THE_MACHINES)
+    return SourceLines(
+        sorted(found, key=lambda each: -each.cycles), FETCH, "" if agrees else NOT_THE_MACHINES
+    )
 
 
-def _run(config: SramConfig, job: HostJob[Tensors]) -> tuple[Run, _Commands]:
+def _run(
+    config: SramConfig, job: HostJob[Tensors]
+) -> tuple[Run, np.ndarray, Mapping[str, np.ndarray]]:
+    """The run that is over; int64 [commands], how many lines of memory each moved; and for the
+    cycles of each counter, the command that each is of."""
     system = System(config)
     system.load(job.image)
     run = Run(system, int(job.image["program"].words[0, 0]), job.max_cycles)
-    begins, lines = list[int](), [0]
+    intervals = run.own_intervals()
+    begins, lines, added = list[int](), [0], list[list[int]]()
     while not run.is_over:
         begins.append(run.cycle)
         run.step()
         lines.append(run.lines_moved)
-    return run, _Commands(np.array(begins), np.diff(lines))
+        added.append([len(own) for _, own in intervals])
+    ends = np.array(added)
+    owners = {}
+    waiting = np.searchsorted(begins, np.arange(run.cycles), "right") - 1
+    for name, is_in in cycles_by_kind(run.cycles, run.kinds()).items():
+        taking = np.full(run.cycles + 1, -1)
+        for at, (counter, own) in enumerate(intervals):
+            if counter == name:
+                commands = np.searchsorted(ends[:, at], np.arange(len(own)), "right").tolist()
+                for command, (first, last) in zip(commands, own, strict=True):
+                    taking[first : last + 1] = command
+        taking = taking[:-1]
+        owners[name] = np.where(taking >= 0, taking, waiting)[is_in]
+    return run, np.diff(lines), owners
 
 
 def _traffic(

@@ -29,7 +29,7 @@ from gnarl.sw.runtime.sram_compute.model.check import StoppedError, layout_is_ba
 from gnarl.sw.runtime.sram_compute.model.copy_times import CopyTimes
 from gnarl.sw.runtime.sram_compute.model.copy_waits import CopyWaits
 from gnarl.sw.runtime.sram_compute.model.core import CoreRuns, no_program
-from gnarl.sw.runtime.sram_compute.model.cycle_counts import Kinds, cycle_counts
+from gnarl.sw.runtime.sram_compute.model.cycle_counts import Interval, Kinds, cycle_counts
 from gnarl.sw.runtime.sram_compute.model.engines import Engines
 from gnarl.sw.runtime.sram_compute.model.fetch_times import FetchTimes
 from gnarl.sw.runtime.sram_compute.model.layout_faults import first_fault
@@ -180,6 +180,20 @@ class Run:
             ("cycles_transfer", self._transfers + self._copies.busy),
             ("cycles_core", self._core.busy),
             ("cycles_command", []),
+        )
+
+    def own_intervals(self) -> Sequence[tuple[str, list[Interval]]]:
+        """Lists to which each command adds cycles that it takes, by their counters; they stay the
+        same until the run is over. Copies take cycles when others run."""
+        times = [bank.times for bank in self._system.banks]
+        return (
+            ("cycles_move", self._exchanges),
+            *(("cycles_move", each.shifts) for each in times),
+            *(("cycles_compute", each.programs) for each in times),
+            ("cycles_near", self._near[0]),
+            ("cycles_final", self._near[1]),
+            ("cycles_transfer", self._transfers),
+            ("cycles_core", self._core.busy),
         )
 
     def step(self) -> None:
