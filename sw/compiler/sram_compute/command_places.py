@@ -35,8 +35,11 @@ def joined_places(parts: Iterable[CommandPlaces]) -> CommandPlaces:
     return CommandPlaces(tuple(found), np.concatenate(numbers))
 
 
-def with_end(places: CommandPlaces) -> CommandPlaces:
-    """The same and an ``END`` behind them, which waits for what the last command began."""
+def with_end(places: CommandPlaces, nest: Location) -> CommandPlaces:
+    """The same and an ``END`` behind them, which waits for what the last command began; alone, it
+    is the nest's."""
+    if not len(places.numbers):
+        return all_for(nest, 1)
     return CommandPlaces(places.places, np.append(places.numbers, places.numbers[-1:]))
 
 

@@ -95,7 +95,9 @@ def pieces_of(
         body += order.body
         zeros -= {*part.nest.results}
     order = replace(nest, parameters=parameters, body=tuple(body))
-    return Pieces(lines, end, commands, instructions, order, with_end(joined_places(places)))
+    return Pieces(
+        lines, end, commands, instructions, order, with_end(joined_places(places), nest.place)
+    )
 
 
 def _on_core(

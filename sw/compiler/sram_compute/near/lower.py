@@ -47,7 +47,7 @@ class NearCode:
     order
         the nest with the additions in the program's order.
     stores
-        the place in the source that each ``NEAR`` of ``computing`` is for.
+        the place in the source that each ``NEAR`` of ``computing`` is for; one where there is none.
     """
 
     arrays: Mapping[str, BankArray]
@@ -115,6 +115,7 @@ def near_code(
     order = order_by_lanes(given, binding.sizes, room.lanes, statements.by_lanes)
     written = statements.written_first
     loads = {name: unwritten_lines(each, written.get(name)) for name, each in arrays.items()}
+    stores = stores or [first_store(nest.body)]
     return NearCode(arrays, computing, nest.results, loads, order, stores)
 
 
