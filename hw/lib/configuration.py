@@ -50,6 +50,11 @@ class TargetConfig:
         """All fields, JSON's types only."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    @property
+    def compute_bits(self) -> int:
+        """Bits of memory that compute where they are; 0 for machines that have none."""
+        return 0
+
     @cached_property
     def digest(self) -> str:
         """Hexadecimal SHA-256 of target and hardware: names what a program is made for."""

@@ -185,6 +185,10 @@ class SramConfig(TargetConfig):
         return self.banks * self.arrays
 
     @property
+    def compute_bits(self) -> int:
+        return self.tiles * self.wordlines * self.bitlines
+
+    @property
     def bank_words(self) -> int:
         """Words of a bank's arrays."""
         return self.arrays * self.wordlines * self.bitlines // (8 * WORD_BYTES)

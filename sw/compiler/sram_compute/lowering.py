@@ -253,6 +253,10 @@ class Specialiser:
             tuple(step for part, code in parts if code is not None for step in part.steps),
             tuple(_where(part, code) for part, code in parts if part.nest.body),
             pieces.places,
+            (
+                *(state.choice.remarks(nest) if state.choice is not None else ()),
+                *(text for part, code in parts for text in _remarks(part, code, self.config)),
+            ),
         )
         return SpecialisedProgram(**vars(program), meaning=meaning)
 
@@ -344,6 +348,20 @@ def _digest(binding: Binding) -> bytes:
     for array in binding.arrays.values():
         digest.update(np.ascontiguousarray(array).data)
     return digest.digest()
+
+
+def _remarks(
+    part: Part, code: MemoryCode | Slabs | NearCode | None, config: SramConfig
+) -> Iterator[str]:
+    """What memory has no room for."""
+    place = part.nest.body[0].place if part.nest.body else part.nest.place
+    if isinstance(code, Slabs):
+        yield f"{place}: in {len(code.slabs)} slabs: banks have no room for its arrays at once"
+    if isinstance(code, MemoryCode | Slabs) and code.returns:
+        yield (
+            f"{place}: {code.returns} times a value was loaded again: wordlines = "
+            f"{config.wordlines}: do not hold all values that are in use at once"
+        )
 
 
 def _where(part: Part, piece: MemoryCode | Slabs | NearCode | None) -> EngineStatements:

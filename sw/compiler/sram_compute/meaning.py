@@ -55,6 +55,8 @@ class Meaning:
         where each part of it runs, in order.
     places
         in the source, of all commands.
+    remarks
+        what was not done as well as it might have been, and why, a line each.
     """
 
     nest: Nest
@@ -64,6 +66,7 @@ class Meaning:
     steps: tuple[Step, ...]
     parts: tuple[EngineStatements, ...]
     places: CommandPlaces
+    remarks: tuple[str, ...]
 
     def binding(self, nest: Nest, tensors: Mapping[str, Any]) -> Binding:
         """The binding of ``nest`` or ``order``. Raises ``WorkloadError``."""

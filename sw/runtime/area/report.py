@@ -83,6 +83,8 @@ class AreaReport:
     activity
         what power is computed from: ``default``, or the file of a run, in which ``switching``
         outputs of registers and memories were found.
+    compute_bits
+        of memory that compute where they are.
     """
 
     config: str
@@ -95,6 +97,7 @@ class AreaReport:
     clock: LongestPath | None
     activity: str
     switching: int | None
+    compute_bits: int = 0
 
     @property
     def memory_area(self) -> float | None:
@@ -127,6 +130,7 @@ class AreaReport:
             ],
             "memory_bits": self.root.memory_bits,
             "memory_area": self.memory_area,
+            "bit": self._bit(),
             "clock": self.clock
             and {**asdict(self.clock), "mhz": 1000 / self.clock.delay_ns, "wires": "ideal"},
             "power": None
@@ -137,6 +141,20 @@ class AreaReport:
                 "switching": self.switching,
                 "memories": "not included",
             },
+        }
+
+    def _bit(self) -> dict[str, Any] | None:
+        """What the whole machine has for each bit that computes."""
+        bits = self.compute_bits
+        if not bits:
+            return None
+        memories = self.memory_area
+        has_area = self.library is not None and memories is not None
+        return {
+            "bits": bits,
+            "gates": self.root.cost.gates / bits,
+            "memory_bits": self.root.memory_bits / bits,
+            "area": (self.root.cost.area + (memories or 0.0)) / bits if has_area else None,
         }
 
     def _row_json(self, row: Row) -> dict[str, Any]:
@@ -212,6 +230,12 @@ class AreaReport:
         if self.memories:
             area = "unknown" if self.memory_area is None else f"{self.memory_area:,.0f}"
             notes.append(f"memories: {self.root.memory_bits:,} bits, area {area}")
+        if (bit := self._bit()) is not None:
+            area = "" if bit["area"] is None else f", area {bit['area']:.3g} with memories"
+            notes.append(
+                f"for each of {bit['bits']:,} bits that compute: {bit['gates']:.3g} gates, "
+                f"{bit['memory_bits']:.3g} bits of memory{area}"
+            )
         if self.clock is not None:
             start, end = (text or self.config for text in (self.clock.start, self.clock.end))
             notes.append(

@@ -73,7 +73,8 @@ JSON_FIELDS = {
     "the `cycles` in which nothing else is done, and the `least` that memory takes; `limit`, "
     "what takes the most cycles, and where; `note`, whose cycles these are, if not the machine's",
     "remarks": "list: what fusion copied, computed more than once, or cut, and why, and what "
-    "lanes, padded blocks, host and lines did (SAM)",
+    "lanes, padded blocks, host and lines did (SAM); estimated cycles of each place that `auto` "
+    "looked at, why others were none, and what rows and banks had no room for (sram)",
     "outputs": "object: outputs by name. Up to 100 named scalars have values; others have an "
     "object: `shape`, `type`, `entries` that are stored, and a few `values` by their places. What "
     'is not finite is a text: `"Infinity"`, `"-Infinity"`, `"NaN"`',

@@ -47,7 +47,8 @@ def figures(program: Program, result: Result[HostJob[Tensors]]) -> Figures:
         ]
     meant = meaning(program)
     places = [str(each) for each in meant.parts] if meant is not None else []
-    return Figures(operations, statistics=statistics, charts=charts, places=places)
+    remarks = meant.remarks if meant is not None else ()
+    return Figures(operations, statistics=statistics, charts=charts, places=places, remarks=remarks)
 
 
 def _operations(program: Program, result: Result[HostJob[Tensors]]) -> int:

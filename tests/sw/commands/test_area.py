@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from gnarl.hw.sram_compute.config import SramConfig
+from gnarl.sw.runtime.area.measure import measure
 from gnarl.sw.runtime.area.timing import OpenSta
+from gnarl.sw.runtime.target.configuration import load_configuration
 from tests.support.commands import gnarl, refusal
 from tests.support.machines.cell_library import AREAS, write_library
 from tests.support.targets import adder
@@ -78,6 +84,28 @@ def test_cells_macros_and_a_picture(tmp_path: Path) -> None:
     if OpenSta.is_installed():
         assert report["clock"]["mhz"] == pytest.approx(1000 / report["clock"]["delay_ns"])
         assert report["power"]["activity"] == "default"
+
+
+def test_bits_that_compute(tmp_path: Path) -> None:
+    macros = tmp_path / "rams.json"
+    macros.write_text(json.dumps([{"name": "ram", "rows": 32, "width": 16, "area": 100}]))
+    report = measure(load_configuration("adder"), write_library(tmp_path), [macros])
+    assert report.to_json()["bit"] is None
+    cost, bits = report.root.cost, 50
+    of_bits = replace(report, compute_bits=bits)
+    assert of_bits.to_json()["bit"] == {
+        "bits": bits,
+        "gates": cost.gates / bits,
+        "memory_bits": (TABLE_BITS + NARROW_BITS) / bits,
+        "area": (cost.area + 1000) / bits,
+    }
+    console = Console(file=io.StringIO(), width=200)
+    of_bits.print(console)
+    text = console.file.getvalue()
+    assert "for each of 50 bits that compute: " in text and " with memories" in text
+    assert replace(of_bits, library=None).to_json()["bit"]["area"] is None
+    config = SramConfig(banks=2, arrays=4, wordlines=128, bitlines=64)
+    assert config.compute_bits == 2 * 4 * 128 * 64
 
 
 def test_the_page(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ most cycles go to, main memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -35,6 +35,9 @@ from gnarl.sw.workloads.loops.ir.nest import Nest
 MOST_CYCLES = 1 << 24
 """Near memory and on the core, those of a part that are looked at. A part of more is not compared
 with others: its statements are, each for itself."""
+
+_REFUSED = "not "
+"""With which the text of ``Seen`` begins where an engine does not run the statements."""
 
 _MOST_LOOPS = 512
 """``NEAR`` commands of a part: those of more take the host too long to find out."""
@@ -76,13 +79,31 @@ class EngineChoice:
     def listing(self, nest: Nest) -> Iterator[str]:
         """A line for each part that was looked at, with cycles on each engine, and one for each
         that was chosen."""
-        looked: dict[tuple[int, int], list[str]] = {}
-        for seen in self.seen:
-            looked.setdefault((seen.first, seen.end), []).append(seen.text)
-        for (first, end), texts in sorted(looked.items()):
+        for (first, end), texts in sorted(self._looked().items()):
             yield f"{_named(nest, first, end)}: {', '.join(texts)}"
         for run in self.runs:
             yield f"chosen: {_named(nest, run.first, run.end)}: {run.engine}"
+
+    def remarks(self, nest: Nest) -> Iterator[str]:
+        """For each run, what was found out about its statements together, or about each."""
+        looked = self._looked()
+        for run in self.runs:
+            alone = [(each, each + 1) for each in range(run.first, run.end)]
+            whole = (run.first, run.end)
+            for first, end in [whole] if whole in looked else alone:
+                texts = looked.get((first, end), ())
+                refusals = [each for each in texts if each.startswith(_REFUSED)]
+                cycles = ", ".join(each for each in texts if each not in refusals)
+                if texts:
+                    found = [f"estimated {cycles}"] if cycles else []
+                    yield f"{nest.body[first].place}: {'; '.join([*found, *refusals])}"
+
+    def _looked(self) -> Mapping[tuple[int, int], Sequence[str]]:
+        """Texts by first statement and the one behind the last."""
+        looked: dict[tuple[int, int], list[str]] = {}
+        for seen in self.seen:
+            looked.setdefault((seen.first, seen.end), []).append(seen.text)
+        return looked
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gnarl.hw.lib.errors import CapacityError, WorkloadError
+from gnarl.sw.runtime.report.report import Figures
 from gnarl.sw.runtime.run.device import Device
 from gnarl.sw.runtime.sram_compute.figures import figures
 from gnarl.sw.runtime.target.configuration import load_configuration
@@ -26,11 +27,15 @@ def workload(text: str, folder: Path, **values: Any) -> LoopWorkload:
     return LoopWorkload(found.name, found.nest, values)
 
 
-def places(given: LoopWorkload, *fields: str, **options: Any) -> Sequence[str]:
+def found(given: LoopWorkload, *fields: str, **options: Any) -> Figures:
     with Device(load_configuration("sram_b2", fields), "model") as device:
         result = device.run(device.compile(given, **options), given.inputs)
         assert device.verify(result).bit_exact
-        return figures(result.program, result).places
+        return figures(result.program, result)
+
+
+def places(given: LoopWorkload, *fields: str, **options: Any) -> Sequence[str]:
+    return found(given, *fields, **options).places
 
 
 def test_what_memory_refuses_is_named_with_the_place_that_takes_it(tmp_path: Path):
@@ -68,11 +73,46 @@ def test_sizes_without_room_are_named_with_the_place_that_takes_them(tmp_path: P
     assert places(small, place="near") == [f"{path}:2:2: near memory"]
     assert places(small, place="core") == [f"{path}:2:2: on the core"]
     text = "void f(int n, int a[n]) {\n for (int i = 1; i < n; i++) a[i - 1] = a[i];\n}"
-    (found,) = places(workload(text, tmp_path, a=np.arange(1000, dtype=np.int32)))
-    assert found.endswith(
+    (place,) = places(workload(text, tmp_path, a=np.arange(1000, dtype=np.int32)))
+    assert place.endswith(
         "; not in memory: banks x arrays = 2 x 2: must be at least 16, for a lattice of 1008 in "
         "16 tiles of 64 bitlines; nor by slabs: a: rows are read that another slab writes"
     )
+
+
+def test_remarks_have_what_was_found_of_each_place(tmp_path: Path):
+    text = (
+        "void f(int n, int a[n], int b[n], int c[n], int x[n]) {\n"
+        " for (int i = 0; i < n; i++) b[i] = a[i] + 1;\n"
+        " for (int i = 0; i < n; i++) c[i] = a[x[i]] * 3;\n}"
+    )
+    values = {name: np.arange(1, 7, dtype=np.int32) for name in "abc"}
+    given = workload(text, tmp_path, **values, x=np.arange(6, dtype=np.int32))
+    (remark,) = found(given).remarks
+    place = f"{tmp_path}/nest.c"
+    assert remark.startswith(f"{place}:2:2: estimated near ")
+    assert " cycles, core " in remark
+    assert f" cycles; not in memory: {place}:3:37: a is gathered" in remark
+    assert not found(given, "near_lanes=0", place="core").remarks
+
+
+def test_remarks_have_what_rows_and_banks_have_no_room_for(tmp_path: Path):
+    text = "void f(int n, int a[n], int b[n]) {\n for (int i = 0; i < n; i++) b[i] = a[i] + 1;\n}"
+    given = workload(text, tmp_path, a=np.arange(1000, dtype=np.int32))
+    (slabs,) = found(given, place="memory").remarks
+    assert slabs.startswith(f"{tmp_path}/nest.c:2:2: in ")
+    assert slabs.endswith(" slabs: banks have no room for its arrays at once")
+    names = [f"x{at}" for at in range(5)]
+    stores = " ".join(f"{each}[i] = {each}[i] ^ t;" for each in names)
+    text = (
+        f"void f(int n, {', '.join(f'int {each}[n]' for each in names)}) {{\n"
+        f" for (int i = 0; i < n; i++) {{ int t = {' + '.join(f'{each}[i]' for each in names)};\n"
+        f"  {stores} }}\n}}"
+    )
+    arrays = {each: np.arange(20, dtype=np.int32) for each in names}
+    (again,) = found(workload(text, tmp_path, **arrays), place="memory").remarks
+    assert again.startswith(f"{tmp_path}/nest.c:2:2: ")
+    assert "loaded again: wordlines = 128: do not hold all values" in again
 
 
 def test_commands_without_room_are_named(tmp_path: Path):
