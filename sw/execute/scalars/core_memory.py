@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gnarl.hw.lib.lines.line_size import LINE_WORDS, WORD_BYTES
+from gnarl.hw.lib.lines.line_size import LINE_BYTES, LINE_WORDS
 
 NUMBER, DATA, UNKNOWN = range(3)
 """What a value is made of: numbers of the program alone; words of memory, too; or what nobody
@@ -43,8 +43,7 @@ def core_memory(
     arrays: Mapping[str, np.ndarray], lines: Mapping[str, int], unknown: Collection[str]
 ) -> CoreMemory:
     """The core's memory with ``arrays``, each row of which begins with a line, from the line of its
-    name on. Elements of ``unknown`` ones, and of types but int32 and float32, are not known.
-    O(words)."""
+    name on. Elements of ``unknown`` ones are not known. O(words)."""
     ends = {name: lines[name] * LINE_WORDS + _words(array) for name, array in arrays.items()}
     count = max(ends.values(), default=0)
     memory = CoreMemory(
@@ -53,18 +52,19 @@ def core_memory(
         np.array([*sorted(line * LINE_WORDS for line in lines.values()), count], np.int64),
     )
     for name, array in arrays.items():
-        if name in unknown or array.itemsize != WORD_BYTES or not array.size:
+        if name in unknown or not array.size:
             continue
         place = slice(lines[name] * LINE_WORDS, ends[name])
-        rows = array.reshape(-1, array.shape[-1] if array.ndim else 1).view(np.uint32)
-        memory.words[place].reshape(len(rows), -1)[:, : rows.shape[1]] = rows
+        rows = np.ascontiguousarray(array.reshape(-1, array.shape[-1] if array.ndim else 1))
+        octets = rows.view(np.uint8)
+        memory.words[place].view(np.uint8).reshape(len(rows), -1)[:, : octets.shape[1]] = octets
         memory.kinds[place] = DATA
     return memory
 
 
 def _words(array: np.ndarray) -> int:
-    """Words of an array in memory; more for one of narrower elements."""
+    """Words of an array in memory."""
     if not array.size:
         return 0
     last = array.shape[-1] if array.ndim else 1
-    return array.size // last * (-(-last // LINE_WORDS) * LINE_WORDS)
+    return array.size // last * (-(-last * array.itemsize // LINE_BYTES) * LINE_WORDS)

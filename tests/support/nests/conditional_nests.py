@@ -18,6 +18,9 @@ SOURCES = {
     "branches": "int a[n], int b[n], int c[n]) {\n"
     "  for (int i = 0; i < n; i++)\n    if (a[i] > 5) b[i] = a[i] * 2;\n"
     "    else { b[i] = c[i] - a[i]; c[i] = 3; }\n}",
+    "octets": "int8_t a[n], int16_t b[n], uint8_t c[n]) {\n"
+    "  for (int i = 0; i < n; i++)\n    if (a[i] > 5) b[i] = a[i] * 2 + c[i];\n"
+    "    else if (b[i] > 5) c[i] = b[i] - a[i];\n}",
     "both": "int a[n], int b[n], int c[n]) {\n"
     "  for (int i = 0; i < n; i++)\n    if (a[i] > 5 && b[i] < 3) c[i] = a[i] + b[i];\n}",
     "nested": "int a[n], int b[n], int c[n]) {\n"
@@ -33,7 +36,7 @@ SOURCES = {
 
 def conditional(name: str, n: int, often: float, seed: int = 0) -> LoopWorkload:
     """``often``: how many elements are 9, the others being 1."""
-    nest: Nest = read_source(f"void f(int n, {SOURCES[name]}\n", "nest.c")
+    nest: Nest = read_source(f"#include <stdint.h>\nvoid f(int n, {SOURCES[name]}\n", "nest.c")
     random = np.random.default_rng(seed)
     values: Mapping[str, np.ndarray] = {
         each: np.where(

@@ -457,8 +457,9 @@ def test_auto_is_near_the_best_place_whatever_data_decide(name: str, n: int, oft
 
 
 @pytest.mark.parametrize("often", [0.0, 0.5])
-def test_the_core_takes_as_long_as_its_data_say(often: float):
-    given_nest = conditional("branches", 100, often)
+@pytest.mark.parametrize("name", ["branches", "octets"])
+def test_the_core_takes_as_long_as_its_data_say(name: str, often: float):
+    given_nest = conditional(name, 100, often)
     program = lowered(given_nest, B4.config, place="core")
     arrays = given_nest.binding.arrays
     memory = core_memory(arrays, first_lines(program.launches[0]), ())
