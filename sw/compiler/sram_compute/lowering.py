@@ -355,7 +355,7 @@ def _remarks(
 ) -> Iterator[str]:
     """What memory has no room for."""
     place = part.nest.body[0].place if part.nest.body else part.nest.place
-    if isinstance(code, Slabs):
+    if isinstance(code, Slabs) and code.slabs:
         yield f"{place}: in {len(code.slabs)} slabs: banks have no room for its arrays at once"
     if isinstance(code, MemoryCode | Slabs) and code.returns:
         yield (

@@ -47,7 +47,8 @@ class Slab:
 
 @dataclass(frozen=True, eq=False)
 class Slabs:
-    """One after the other; the rest is as ``MemoryCode`` has it."""
+    """One after the other, none where loops have no iterations; the rest is as ``MemoryCode`` has
+    it."""
 
     slabs: tuple[Slab, ...]
 
@@ -61,7 +62,7 @@ class Slabs:
 
     @property
     def orders(self) -> Mapping[int, TileOrder]:
-        return self.slabs[0].code.orders
+        return self.slabs[0].code.orders if self.slabs else {}
 
     @property
     def places(self) -> CommandPlaces:

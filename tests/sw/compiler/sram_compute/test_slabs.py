@@ -129,7 +129,7 @@ class RandomRows:
         lines = [self._statement() for _ in range(self._chance.randint(1, 3))]
         if self._chance.random() < 0.3:
             inner = "\n".join(lines).replace("\n", "\n ")
-            return f"for k in range(2):\n {inner}"
+            return f"for k in range({self._chance.choice((0, 1, 2))}):\n {inner}"
         return "\n".join(lines)
 
     def _statement(self) -> str:
@@ -165,7 +165,22 @@ def test_random_rows(seed: int, rows: int):
     numbers = np.random.default_rng(seed)
     shapes = {"a": (rows + 3, 16), "b": (rows, 16), "w": (3, 16), "c": (rows, 16), "d": (rows, 16)}
     values = {name: numbers.integers(-50, 50, shape, np.int16) for name, shape in shapes.items()}
-    assert len(require_golden(nest, values).slabs) > 1
+    assert len(require_golden(nest, values).slabs) != 1
+
+
+def test_loops_without_iterations_have_no_slabs():
+    """Rows depend on each other, so that each iteration has slabs of its own; here there is
+    none."""
+    body = """
+for j in range(m - 2, 0, -1):
+    for i in range(n - 1, 0, -1): b[i, j] = b[i - 1, j - 1] + b[i, j - 1] + a[i]
+"""
+    nest = nest_of("a: float32[n], b: float32[n, m]", body)
+    steps = plan(nest, serial=True)
+    binding = bind(nest, {"a": random(300), "b": random(300, 2)})
+    slabs = SlabCodeGenerator(nest, steps, FEW).generate(binding, None)
+    assert (slabs.slabs, slabs.estimate, slabs.returns, slabs.orders) == ((), 0, 0, {})
+    assert not len(slabs.places.numbers)
 
 
 def test_a_given_tile_is_that_of_all_slabs():
