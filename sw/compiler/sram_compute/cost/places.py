@@ -36,9 +36,6 @@ MOST_CYCLES = 1 << 24
 """Near memory and on the core, those of a part that are looked at. A part of more is not compared
 with others: its statements are, each for itself."""
 
-_REFUSED = "not "
-"""With which the text of ``Seen`` begins where an engine does not run the statements."""
-
 _MOST_LOOPS = 512
 """``NEAR`` commands of a part: those of more take the host too long to find out."""
 
@@ -50,11 +47,13 @@ for more. On the core neighbours become one part in any case."""
 
 @dataclass(frozen=True)
 class Seen:
-    """What was found out about statements ``first`` to ``end``, without, on an engine."""
+    """What was found out about statements ``first`` to ``end``, without, on an engine: cycles, or,
+    if it ``is_refusal``, why it does not run them."""
 
     first: int
     end: int
     text: str
+    is_refusal: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,8 @@ class EngineChoice:
     def listing(self, nest: Nest) -> Iterator[str]:
         """A line for each part that was looked at, with cycles on each engine, and one for each
         that was chosen."""
-        for (first, end), texts in sorted(self._looked().items()):
-            yield f"{_named(nest, first, end)}: {', '.join(texts)}"
+        for (first, end), found in sorted(self._looked().items()):
+            yield f"{_named(nest, first, end)}: {', '.join(each.text for each in found)}"
         for run in self.runs:
             yield f"chosen: {_named(nest, run.first, run.end)}: {run.engine}"
 
@@ -91,18 +90,18 @@ class EngineChoice:
             alone = [(each, each + 1) for each in range(run.first, run.end)]
             whole = (run.first, run.end)
             for first, end in [whole] if whole in looked else alone:
-                texts = looked.get((first, end), ())
-                refusals = [each for each in texts if each.startswith(_REFUSED)]
-                cycles = ", ".join(each for each in texts if each not in refusals)
+                found = looked.get((first, end), ())
+                cycles = ", ".join(each.text for each in found if not each.is_refusal)
+                texts = [f"estimated {cycles}"] if cycles else []
+                texts += [each.text for each in found if each.is_refusal]
                 if texts:
-                    found = [f"estimated {cycles}"] if cycles else []
-                    yield f"{nest.body[first].place}: {'; '.join([*found, *refusals])}"
+                    yield f"{nest.body[first].place}: {'; '.join(texts)}"
 
-    def _looked(self) -> Mapping[tuple[int, int], Sequence[str]]:
-        """Texts by first statement and the one behind the last."""
-        looked: dict[tuple[int, int], list[str]] = {}
+    def _looked(self) -> Mapping[tuple[int, int], Sequence[Seen]]:
+        """By first statement and the one behind the last."""
+        looked: dict[tuple[int, int], list[Seen]] = {}
         for seen in self.seen:
-            looked.setdefault((seen.first, seen.end), []).append(seen.text)
+            looked.setdefault((seen.first, seen.end), []).append(seen)
         return looked
 
 
@@ -220,7 +219,7 @@ class _Costs:
         part, code = self._made(first, end)
         if code is None:
             self._refused[first, end] = str(part.refusal)
-            self.seen.append(Seen(first, end, f"not in memory: {part.refusal}"))
+            self.seen.append(Seen(first, end, f"not in memory: {part.refusal}", True))
             return None
         nodes = sum(len(region.graph.nodes) for region in regions(part.steps))
         lowering = self._job.config.lowering_cycles * nodes
@@ -234,7 +233,7 @@ class _Costs:
             try:
                 code = self._near(first, end)
             except (WorkloadError, CapacityError) as refusal:
-                self.seen.append(Seen(first, end, f"not near memory: {refusal}"))
+                self.seen.append(Seen(first, end, f"not near memory: {refusal}", True))
                 return None
             lines = dict.fromkeys(self._job.fat.nest.arrays, 0)
             cycles = near_cycles(code.commands(lines), self._job.config, limit)
@@ -280,7 +279,7 @@ class _Costs:
         try:
             code = self._codes.made(nest, zeros=self._zeros(first), lines=lines, before=0)
         except (WorkloadError, CapacityError) as refusal:
-            self.seen.append(Seen(first, end, f"not on the core: {refusal}"))
+            self.seen.append(Seen(first, end, f"not on the core: {refusal}", True))
             return None
         memory = core_memory(arrays, lines, self._nest(0, first).results)
         cycles = part_cycles(code.instructions, config, limit, memory)

@@ -333,7 +333,7 @@ class CodeGenerator:
         steps = self._program_steps(prepared, given, finished)
         moved = self._moved(steps, given.tiles)
         while True:
-            rows, counts = np.empty((self._commands, COLUMNS + 1), np.int64), self._tally.copy()
+            rows, counts = np.empty((self._commands, OUTPUT + 1), np.int64), self._tally.copy()
             allocated = allocate(
                 prepared.template.calculations,
                 given.tiles,

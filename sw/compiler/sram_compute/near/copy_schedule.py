@@ -50,10 +50,10 @@ def with_copies(
     results: Sequence[str],
     lines: Mapping[str, int],
 ) -> list[tuple[int, list[Command]]]:
-    """Commands of stream engines and, between them, copies, for one ``NEAR`` after the other, with
-    its number: of ``loads`` to banks, as far as the
+    """Commands of stream engines and, between them, copies: of ``loads`` to banks, as far as the
     next ``NEAR`` and the one behind it need them; of ``results`` to memory, as soon as they are
-    there. A ``NEAR`` is done in parts, so that what it writes is stored while it goes on.
+    there. A ``NEAR`` is done in parts, so that what it writes is stored while it goes on. Each
+    list of commands has the number of the ``NEAR`` of ``computing`` that it is for.
 
     ``lines``: the first one of each array in memory. O(commands + parts x arrays).
     """
