@@ -19,11 +19,13 @@ class TargetConfig:
 
     A subclass names its ``target``, and its ``violations`` say what is wrong with its fields. The
     constructor raises ``ConfigError`` if there are any. ``compiling``: fields for the compiler
-    alone, with all of whose values hardware and digest are the same.
+    alone, with all of whose values hardware and digest are the same. ``computing``: how names begin
+    of components whose memory computes where it is, ``compute_bits`` of it.
     """
 
     target: ClassVar[str]
     compiling: ClassVar[tuple[str, ...]] = ()
+    computing: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if found := self.violations():
@@ -52,7 +54,7 @@ class TargetConfig:
 
     @property
     def compute_bits(self) -> int:
-        """Bits of memory that compute where they are; 0 for machines that have none."""
+        """0 for machines that have none."""
         return 0
 
     @cached_property

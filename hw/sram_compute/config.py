@@ -115,6 +115,7 @@ class SramConfig(TargetConfig):
 
     target = "sram"
     compiling = ("lowering_cycles",)
+    computing = "bank_"
 
     def __post_init__(self) -> None:
         if isinstance(self.formats, list):

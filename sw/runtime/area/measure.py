@@ -67,6 +67,7 @@ def measure(
         measured.clock,
         f"{activity_file}" if activity_file else "default",
         measured.switching,
+        configuration.config.computing,
         configuration.config.compute_bits,
     )
 

@@ -83,8 +83,8 @@ class AreaReport:
     activity
         what power is computed from: ``default``, or the file of a run, in which ``switching``
         outputs of registers and memories were found.
-    compute_bits
-        of memory that compute where they are.
+    computing, compute_bits
+        as ``TargetConfig`` has them.
     """
 
     config: str
@@ -97,6 +97,7 @@ class AreaReport:
     clock: LongestPath | None
     activity: str
     switching: int | None
+    computing: str = ""
     compute_bits: int = 0
 
     @property
@@ -144,17 +145,18 @@ class AreaReport:
         }
 
     def _bit(self) -> dict[str, Any] | None:
-        """What the whole machine has for each bit that computes."""
+        """What the components that compute have for each bit."""
         bits = self.compute_bits
         if not bits:
             return None
-        memories = self.memory_area
-        has_area = self.library is not None and memories is not None
+        rows = [row for row in self.root.walk() if row.name.startswith(self.computing)]
+        memories = [each for each in self.memories if f"/{self.computing}" in f"/{each.path}"]
+        area = _sum([*(row.cost.area for row in rows), *(each.area for each in memories)])
         return {
             "bits": bits,
-            "gates": self.root.cost.gates / bits,
-            "memory_bits": self.root.memory_bits / bits,
-            "area": (self.root.cost.area + (memories or 0.0)) / bits if has_area else None,
+            "gates": sum(row.cost.gates for row in rows) / bits,
+            "memory_bits": sum(row.memory_bits for row in rows) / bits,
+            "area": area / bits if self.library and area is not None else None,
         }
 
     def _row_json(self, row: Row) -> dict[str, Any]:
@@ -233,8 +235,8 @@ class AreaReport:
         if (bit := self._bit()) is not None:
             area = "" if bit["area"] is None else f", area {bit['area']:.3g} with memories"
             notes.append(
-                f"for each of {bit['bits']:,} bits that compute: {bit['gates']:.3g} gates, "
-                f"{bit['memory_bits']:.3g} bits of memory{area}"
+                f"{self.computing}*, for each of {bit['bits']:,} bits that compute: "
+                f"{bit['gates']:.3g} gates, {bit['memory_bits']:.3g} bits of memory{area}"
             )
         if self.clock is not None:
             start, end = (text or self.config for text in (self.clock.start, self.clock.end))

@@ -91,18 +91,19 @@ def test_bits_that_compute(tmp_path: Path) -> None:
     macros.write_text(json.dumps([{"name": "ram", "rows": 32, "width": 16, "area": 100}]))
     report = measure(load_configuration("adder"), write_library(tmp_path), [macros])
     assert report.to_json()["bit"] is None
-    cost, bits = report.root.cost, 50
-    of_bits = replace(report, compute_bits=bits)
+    bits = 50
+    of_bits = replace(report, computing="tab", compute_bits=bits)
+    (cost,) = (row.cost for row in report.root.walk() if row.name == "table")
     assert of_bits.to_json()["bit"] == {
         "bits": bits,
         "gates": cost.gates / bits,
-        "memory_bits": (TABLE_BITS + NARROW_BITS) / bits,
-        "area": (cost.area + 1000) / bits,
+        "memory_bits": TABLE_BITS / bits,
+        "area": (cost.area + 600) / bits,
     }
     console = Console(file=io.StringIO(), width=200)
     of_bits.print(console)
     text = console.file.getvalue()
-    assert "for each of 50 bits that compute: " in text and " with memories" in text
+    assert "tab*, for each of 50 bits that compute: " in text and " with memories" in text
     assert replace(of_bits, library=None).to_json()["bit"]["area"] is None
     config = SramConfig(banks=2, arrays=4, wordlines=128, bitlines=64)
     assert config.compute_bits == 2 * 4 * 128 * 64
