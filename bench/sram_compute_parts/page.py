@@ -179,8 +179,10 @@ INTROS = {
         f"each as a whole in memory, near it, on the core of `{c_kernels.CONFIG}`, and where "
         "`--place auto` has it, with sums in the source's order; cycles of the model. *Bit-exact*: "
         "what ran has the bits of `gcc -O0 -ffp-contract=off -fsingle-precision-constant`, of "
-        "small integers and of any. In memory, loops run in order where nothing else is right, "
-        "element by element if need be. Empty: that place refuses the kernel.",
+        "small integers and of any; those with `expf` may differ in units in the last place: "
+        f"{', '.join(f'`{name}` in {ulps}' for name, ulps in c_kernels.ULPS.items())}. In memory, "
+        "loops run in order where nothing else is right, element by element if need be. Empty: "
+        "that place refuses the kernel.",
     ),
     "simulation": Intro(
         "Simulation",
