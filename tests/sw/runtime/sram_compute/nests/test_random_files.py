@@ -27,7 +27,7 @@ pytestmark = [
 
 CONFIG = load_configuration("sram_b4")
 PLACES = ("memory", "near", "core", "auto")
-READ, RUN = 60, 10
+READ, RUN = 40, 10
 """Files that are interpreted, and of these that run in all places."""
 TOGETHER, ALL = 100, 3000
 
