@@ -185,8 +185,10 @@ def test_a_mask_that_is_not_of_whole_blocks_is_refused() -> None:
             device.run(program, given)
 
 
+@pytest.mark.slow
 def test_blocks_on_rtl() -> None:
-    """Cycles and counters are those of the simulator."""
+    """Cycles and counters are those of the simulator. Its RTL takes two minutes to build; a
+    smaller machine with blocks of values is in ``cocotb_tests/sam/machines.py``."""
     source, given = small_head()
     small = load_configuration("sam_fp32", ("array_words=1024", "accumulator_words=64"))
     with Device(small) as rtl, Device(small, "model") as model:
