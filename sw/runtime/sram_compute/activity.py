@@ -8,11 +8,11 @@ from gnarl.hw.sram_compute.config import SramConfig
 from gnarl.sw.runtime.machine.host_machine import HostJob
 from gnarl.sw.runtime.machine.machine import LaunchRun
 from gnarl.sw.runtime.report.timeline import NOT_THE_MACHINES, Activity
-from gnarl.sw.runtime.sram_compute.figures import CYCLES, Tensors
+from gnarl.sw.runtime.sram_compute.figures import CYCLES, FETCH, Tensors
 from gnarl.sw.runtime.sram_compute.model.cycle_counts import covered, cycles_by_kind
 from gnarl.sw.runtime.sram_compute.model.system import System
 
-_USEFUL_FIRST = ("compute", "near-memory", "core", "final reduction", "move", "fetch and transpose")
+_USEFUL_FIRST = ("compute", "near-memory", "core", "final reduction", "move", FETCH)
 
 
 def activity(run: LaunchRun[HostJob[Tensors]]) -> Activity:

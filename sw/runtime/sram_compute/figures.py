@@ -17,8 +17,10 @@ from gnarl.sw.runtime.report.report import Chart, Figures
 
 Tensors = Mapping[str, Array]
 
+FETCH = "fetch and transpose"
+
 CYCLES = {
-    "fetch and transpose": "cycles_transfer",
+    FETCH: "cycles_transfer",
     "move": "cycles_move",
     "compute": "cycles_compute",
     "final reduction": "cycles_final",

@@ -17,11 +17,9 @@ from gnarl.sw.runtime.machine.host_machine import HostJob
 from gnarl.sw.runtime.machine.machine import LaunchRun
 from gnarl.sw.runtime.report.source_lines import ArrayTraffic, SourceLine, SourceLines
 from gnarl.sw.runtime.report.timeline import NOT_THE_MACHINES
-from gnarl.sw.runtime.sram_compute.figures import CYCLES, Tensors
+from gnarl.sw.runtime.sram_compute.figures import CYCLES, FETCH, Tensors
 from gnarl.sw.runtime.sram_compute.model.cycle_counts import cycles_by_kind
 from gnarl.sw.runtime.sram_compute.model.system import Run, System
-
-FETCH = "fetch and transpose"
 
 KEPT = "values kept in memory"
 """What is stored because rows do not suffice, and loaded again: of no array."""
@@ -39,8 +37,9 @@ def source_lines(run: LaunchRun[HostJob[Tensors]], meant: Meaning) -> SourceLine
     config, launch = SramConfig.from_dict(run.launch.config), run.launch
     numbers, places = meant.places.numbers, meant.places.places
     arrays = [*_arrays_of(launch)]
-    names = [KEPT, CORE, *dict.fromkeys(each for each in arrays if each is not None)]
-    of_array = np.array([-1 if each is None else names.index(each) for each in arrays])
+    names = [*dict.fromkeys(each for each in arrays if each is not None)]
+    numbers_of = {name: number for number, name in enumerate(names)}
+    of_array = np.array([-1 if each is None else numbers_of[each] for each in arrays])
     done, lines, owners = _run(config, run.job)
     kinds = {
         label: np.bincount(numbers[owners[name]], minlength=len(places))

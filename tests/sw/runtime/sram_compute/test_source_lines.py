@@ -13,9 +13,9 @@ import pytest
 from gnarl.hw.lib.errors import GnarlError, WorkloadError
 from gnarl.sw.runtime.report.source_lines import SourceLines
 from gnarl.sw.runtime.run.device import Device
-from gnarl.sw.runtime.sram_compute.figures import CYCLES
+from gnarl.sw.runtime.sram_compute.figures import CYCLES, FETCH
 from gnarl.sw.runtime.sram_compute.phases import in_phases
-from gnarl.sw.runtime.sram_compute.source_lines import CORE, FETCH, KEPT
+from gnarl.sw.runtime.sram_compute.source_lines import CORE, KEPT
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.loops.c.source import read_source
 from gnarl.sw.workloads.loops.workload import LoopWorkload
