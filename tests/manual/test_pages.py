@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gnarl.sw.compiler.sam.examples import EXAMPLES as SAM_EXAMPLES
+from gnarl.sw.runtime.run.session import run_once
 from gnarl.sw.runtime.target.configuration import load_configuration
 from gnarl.sw.workloads.tensor.parser import parse
 from manual.pages import DEMO, QUICKSTARTS, ROOT, commands, configurations, pages
@@ -23,6 +24,18 @@ README = PAGES[0].read_text(encoding="utf-8")
 def test_generated_pages_are_up_to_date() -> None:
     for path, text in pages().items():
         assert path.read_text(encoding="utf-8") == text, "run `make docs`"
+
+
+def test_the_readmes_report_of_a_model_is_the_runs() -> None:
+    """On the model, which takes the RTL's cycles."""
+    source = str(ROOT / "examples" / "gcn.py") + ":karate"
+    report = run_once(
+        load_configuration("sam_fp32"), source, backend="model", options={"fuse": "layer"}
+    )
+    shown = README.partition("GCN on sam_fp32, rtl\n")[2].partition("```")[0]
+    assert f"  {report.cycles:,} cycles · {report.figures.operations:,} operations · " in shown
+    for name, launch in report.launches.items():
+        assert re.search(rf"^  {name} +{launch.cycles:,} ", shown, re.MULTILINE), name
 
 
 def test_the_readme_is_short() -> None:
